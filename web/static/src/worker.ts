@@ -1,0 +1,110 @@
+/** A reading worker: one instance of the module, one range of a file at a time. */
+
+import { TraceModule, Status } from "./module";
+import { asFailure, failure, type Caps, type FromWorker, type Range, type RangeResult, type Request, type Source, type ToWorker } from "./protocol";
+import { BlobSource, FetchSource, type ByteSource } from "./source";
+
+interface WorkerScope {
+  postMessage(message: FromWorker, transfer?: Transferable[]): void;
+  onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
+}
+
+const scope = self as unknown as WorkerScope;
+const progressMs = 100;
+const previewMs = 250;
+
+let module: TraceModule | null = null;
+let blob: Blob | null = null;
+
+function reader(): TraceModule {
+  if (module === null) throw failure("crash", "the reader is not started");
+  return module;
+}
+
+/** Feeds the module until its range is complete. */
+async function feed(source: ByteSource, total: number | null, base: number): Promise<RangeResult> {
+  const m = reader();
+  let bytes = 0;
+  let lastProgress = 0;
+  // The first preview comes early, so that a small or slow file shows rows at once.
+  let lastPreview = performance.now() - previewMs;
+  try {
+    for (let status = Status.More; status !== Status.Done; ) {
+      const chunk = await source.next();
+      if (chunk === null) {
+        status = m.eof();
+        if (status === Status.Failed) throw m.error();
+        break;
+      }
+      bytes += chunk.byteLength;
+      status = m.feed(chunk, () => source.release(chunk));
+      if (status === Status.Failed) throw m.error();
+      const now = performance.now();
+      if (now - lastProgress >= progressMs) {
+        lastProgress = now;
+        scope.postMessage({ progress: base + bytes, total });
+      }
+      if (now - lastPreview >= previewMs) {
+        lastPreview = now;
+        scope.postMessage({ preview: m.preview() });
+      }
+    }
+  } finally {
+    source.close();
+  }
+  scope.postMessage({ progress: base + bytes, total });
+  fed = base + bytes;
+  return m.result();
+}
+
+/** Bytes this worker has fed for its range so far, over its extensions. */
+let fed = 0;
+
+async function read(source: Source, range: Range, caps: Caps): Promise<RangeResult> {
+  const m = reader();
+  m.open(range, caps);
+  if ("url" in source) {
+    const body = await FetchSource.open(source.url);
+    return feed(body, body.total, 0);
+  }
+  blob = source.blob;
+  return feed(new BlobSource(blob, range.start), null, 0);
+}
+
+async function extend(end: number): Promise<RangeResult> {
+  const m = reader();
+  if (blob === null) throw failure("crash", "nothing to read on from");
+  m.extend(end);
+  return feed(new BlobSource(blob, m.consumed()), null, fed);
+}
+
+async function answer(request: Request): Promise<{ value: unknown; transfer?: Transferable[] }> {
+  switch (request.op) {
+    case "init":
+      module = await TraceModule.start(request.module);
+      return { value: null };
+    case "read":
+      return { value: await read(request.source, request.range, request.caps) };
+    case "extend":
+      return { value: await extend(request.end) };
+    case "partial": {
+      const partial = reader().partial();
+      return { value: partial, transfer: [partial] };
+    }
+    case "merge":
+      reader().merge(request.partial);
+      return { value: null };
+    case "summary":
+      return { value: reader().summary(request.name, request.bytes) };
+  }
+}
+
+scope.onmessage = async (event) => {
+  const { id, request } = event.data;
+  try {
+    const { value, transfer } = await answer(request);
+    scope.postMessage({ id, ok: value, memory: module?.memory ?? 0 }, transfer ?? []);
+  } catch (err) {
+    scope.postMessage({ id, failure: asFailure(err) });
+  }
+};
