@@ -1,0 +1,79 @@
+# make run    builds everything, serves on ADDR and prints the address
+# make test   everything that must hold, the fast parts first
+# make check  format, vet, generated files, unit tests under the race detector
+# make bench  the measured bars
+# make fuzz   each fuzz test for FUZZTIME
+
+ADDR     ?= 127.0.0.1:8080
+FUZZTIME ?= 30s
+
+# Packages with Go code; e2e is a module of its own.
+GOFILES = $(shell find . -name node_modules -prune -o -name '*.go' -print)
+# The race detector needs cgo and a C compiler.
+HAVE_CC = $(shell command -v $$(go env CC) 2>/dev/null)
+
+.PHONY: run build web generate test check bench fuzz lint unit race frontend e2e clean
+
+run: build
+	exec bin/stepscope serve --addr $(ADDR)
+
+build: web
+	go build -trimpath -o bin/stepscope ./cmd/stepscope
+
+web:
+	scripts/build-web.sh
+
+generate:
+	go tool templ generate -path views
+
+test: lint unit race frontend e2e
+
+check: lint race
+
+lint:
+	@out=$$(gofmt -l $(GOFILES)); [ -z "$$out" ] || { echo "gofmt -w these files:"; echo "$$out"; exit 1; }
+	go vet ./...
+	GOOS=js GOARCH=wasm go vet ./wasm
+	scripts/check-generated.sh
+
+unit:
+	go test ./...
+
+race:
+ifeq ($(HAVE_CC),)
+	@echo "make: no C compiler, so the race detector did not run; install one for the whole of make test"
+else
+	CGO_ENABLED=1 go test -race -short ./...
+endif
+
+# The front end's types and tests, then the module it loads: WASM must equal native.
+frontend: web
+	npm run check
+	npm test --if-present
+	STEPSCOPE_WASM=$(CURDIR)/bin/web/trace.wasm go test -run 'WASM|Wasm' ./wasm/... ./engine/trace/...
+
+e2e: build
+	@if [ -f e2e/go.mod ]; then \
+	  browser=$$(scripts/install-chromium.sh) && \
+	  cd e2e && STEPSCOPE_BIN=$(CURDIR)/bin/stepscope STEPSCOPE_CHROMIUM="$$browser" go test -count=1 ./...; \
+	fi
+
+bench: build
+	go test -run '^$$' -bench . -benchmem ./engine/...
+	@if [ -f e2e/go.mod ]; then \
+	  browser=$$(scripts/install-chromium.sh) && \
+	  cd e2e && STEPSCOPE_BIN=$(CURDIR)/bin/stepscope STEPSCOPE_CHROMIUM="$$browser" go test -count=1 -run '^$$' -bench . ./...; \
+	fi
+
+# go test fuzzes one target of one package at a time.
+fuzz:
+	@set -e; for pkg in $$(go list ./...); do \
+	  for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$target"; \
+	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; \
+	done
+
+clean:
+	rm -rf bin node_modules
+	find web/static/dist -type f ! -name .gitkeep -delete

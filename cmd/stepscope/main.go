@@ -1,0 +1,105 @@
+// Command stepscope shows where an inference engine's steps spend their time:
+// it serves the pages, keeps traces, and reads them in a terminal.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// IO holds the streams a command reads and writes, so that tests can give their own.
+type IO struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Exit codes. Scripts tell a wrong command line from a file that is no trace.
+const (
+	exitOK       = 0
+	exitFailure  = 1
+	exitUsage    = 2
+	exitNotTrace = 3
+)
+
+// exitError is an error that asks for an exit code of its own.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// withCode makes the command that returns err end with the given exit code.
+func withCode(code int, err error) error { return &exitError{code: code, err: err} }
+
+// commands is the whole command line.
+type commands struct {
+	Serve ServeCmd `cmd:"" help:"Serve the pages: open traces in the browser, keep them here."`
+	Trace struct {
+		Summary  SummaryCmd  `cmd:"" help:"Print what the pages show about trace files."`
+		Generate GenerateCmd `cmd:"" help:"Write a made-up trace, for trying things out."`
+	} `cmd:"" help:"Read and write trace files."`
+	Import  ImportCmd        `cmd:"" help:"Keep trace files in the server's database."`
+	Version kong.VersionFlag `help:"Print the version and exit."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second interrupt ends the program at once: the first one's handling is over by then.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], &IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}
+
+// run is the program without its process: it returns the exit code.
+func run(ctx context.Context, args []string, streams *IO) int {
+	var cli commands
+	exit := -1
+	parser, err := kong.New(&cli,
+		kong.Name("stepscope"),
+		kong.Description("Reads profiler traces of inference engines, and shows steps, phases and batch shapes."),
+		kong.Vars{"version": version()},
+		kong.Writers(streams.Out, streams.Err),
+		kong.Exit(func(code int) { exit = code }),
+		kong.Bind(streams),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+	)
+	if err != nil {
+		fmt.Fprintln(streams.Err, "stepscope:", err)
+		return exitFailure
+	}
+	cmd, err := parser.Parse(args)
+	if exit >= 0 { // --help or --version has printed what was asked for
+		return exit
+	}
+	if err != nil {
+		fmt.Fprintf(streams.Err, "stepscope: %v\nRun stepscope --help for the commands and their flags.\n", err)
+		return exitUsage
+	}
+	if err := cmd.Run(); err != nil {
+		fmt.Fprintln(streams.Err, "stepscope:", err)
+		var ee *exitError
+		if errors.As(err, &ee) {
+			return ee.code
+		}
+		return exitFailure
+	}
+	return exitOK
+}
+
+// version is the module's version as the Go tool recorded it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "unknown"
+	}
+	return info.Main.Version
+}

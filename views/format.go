@@ -1,0 +1,72 @@
+package views
+
+import (
+	"strconv"
+
+	"github.com/stepscope/stepscope/views/i18n"
+)
+
+// megabytes prints bytes in MB (10⁶), three significant figures where the
+// number is small, so that one column has one unit.
+func megabytes(n int64) string {
+	mb := float64(n) / 1e6
+	switch {
+	case n == 0:
+		return "0"
+	case n < 1000:
+		return "<0.001"
+	case mb >= 100:
+		return grouped(strconv.FormatFloat(mb, 'f', 0, 64))
+	case mb >= 10:
+		return strconv.FormatFloat(mb, 'f', 1, 64)
+	case mb >= 1:
+		return strconv.FormatFloat(mb, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(mb, 'f', 3, 64)
+}
+
+// exactBytes prints a number of bytes in full.
+func exactBytes(n int64) string { return grouped(strconv.FormatInt(n, 10)) + " B" }
+
+// grouped sets thousands apart with commas.
+func grouped(digits string) string {
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// short is the beginning of a hash, enough to tell kept traces apart by eye.
+func short(id string) string {
+	if len(id) > 12 {
+		return id[:12]
+	}
+	return id
+}
+
+// orDash prints an absent value as a dash, never as nothing.
+func orDash(p Page, s string) string {
+	if s == "" {
+		return p.t("common.none")
+	}
+	return s
+}
+
+// statusKey is the sentence for an HTTP status.
+func statusKey(status int) string {
+	if key := "error." + strconv.Itoa(status); i18n.Has(key) {
+		return key
+	}
+	return "error.other"
+}
+
+// hintKey is the next step for an HTTP status, or "".
+func hintKey(status int) string {
+	if status >= 500 {
+		return "error.hint.500"
+	}
+	if key := "error.hint." + strconv.Itoa(status); i18n.Has(key) {
+		return key
+	}
+	return ""
+}

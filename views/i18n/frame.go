@@ -1,0 +1,53 @@
+package i18n
+
+// frameTexts are the words around every page.
+var frameTexts = map[string]text{
+	"frame.skip":       {"Skip to the content", "跳到正文"},
+	"frame.nav":        {"Pages", "页面"},
+	"frame.lang":       {"Language", "语言"},
+	"frame.theme":      {"Theme", "主题"},
+	"theme.auto":       {"Auto", "自动"},
+	"theme.light":      {"Light", "浅色"},
+	"theme.dark":       {"Dark", "深色"},
+	"nav.trace":        {"Open trace", "打开 trace"},
+	"nav.traces":       {"Traces", "已存的 trace"},
+	"keys.title":       {"Keys", "快捷键"},
+	"keys.search":      {"filter the table in view", "筛选当前表格"},
+	"keys.rows":        {"next, previous row", "下一行、上一行"},
+	"keys.steps":       {"previous, next step", "上一步、下一步"},
+	"keys.escape":      {"close, cancel", "关闭、取消"},
+	"keys.help":        {"this list", "本列表"},
+	"frame.local":      {"A trace is read in your browser; nothing is sent anywhere unless you keep it.", "trace 只在你的浏览器里读取；除非你选择保存，否则不会发往任何地方。"},
+	"frame.noassets":   {"The browser part of this server was not built: run “make build”, then start it again.", "此服务的浏览器部分尚未构建：请运行“make build”后重新启动。"},
+	"login.title":      {"Token", "令牌"},
+	"login.explain":    {"This server is reachable from other machines, so keeping, editing and deleting traces needs the token it was started with.", "此服务可从其他机器访问，保存、编辑和删除 trace 需要启动服务时设置的令牌。"},
+	"login.field":      {"Token", "令牌"},
+	"login.submit":     {"Use this token", "使用该令牌"},
+	"login.wrong":      {"That is not this server's token.", "令牌不正确。"},
+	"login.unneeded":   {"This server needs no token.", "此服务不需要令牌。"},
+	"login.done":       {"Token accepted: this browser may keep, edit and delete traces.", "令牌有效：此浏览器可以保存、编辑和删除 trace。"},
+	"common.none":      {"–", "–"},
+	"common.count_of":  {"{0} of {1}", "{0} / {1}"},
+	"common.megabytes": {"MB = 10⁶ bytes", "MB = 10⁶ 字节"},
+}
+
+// errorTexts are the titles and hints of the error pages, by HTTP status.
+var errorTexts = map[string]text{
+	"error.title":     {"Error {0}", "错误 {0}"},
+	"error.400":       {"The request makes no sense to this server.", "服务器无法理解该请求。"},
+	"error.401":       {"This needs the server's token.", "此操作需要服务器的令牌。"},
+	"error.403":       {"This request was refused.", "该请求被拒绝。"},
+	"error.404":       {"There is no such page or trace.", "没有这个页面或 trace。"},
+	"error.405":       {"This address does not take that kind of request.", "该地址不支持这种请求。"},
+	"error.413":       {"That is larger than this server takes.", "内容超过了服务器的上限。"},
+	"error.421":       {"This server does not answer to that name.", "此服务器不接受该主机名。"},
+	"error.503":       {"A part of this server is not there.", "此服务缺少一个部分。"},
+	"error.other":     {"The server failed to answer this request.", "服务器未能完成该请求。"},
+	"error.hint.404":  {"Open a trace, or look through the kept ones.", "可以打开一个 trace，或查看已保存的 trace。"},
+	"error.hint.500":  {"The server's log has the cause; try again.", "原因见服务器日志；请重试。"},
+	"error.details":   {"What the server says", "服务器的说明"},
+	"error.next":      {"What to do", "下一步"},
+	"error.go_trace":  {"Open a trace", "打开 trace"},
+	"error.go_traces": {"Kept traces", "已保存的 trace"},
+	"error.go_login":  {"Enter the token", "输入令牌"},
+}

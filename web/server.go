@@ -1,0 +1,131 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+
+	"github.com/stepscope/stepscope/store"
+)
+
+// Limits of every connection. There is no limit on a whole request, which would
+// cut long uploads and downloads; a body must keep moving instead.
+const (
+	headerTimeout = 10 * time.Second  // to send the request's header
+	bodyTimeout   = 60 * time.Second  // for a body to make any progress
+	idleTimeout   = 120 * time.Second // between two requests of one connection
+	maxHeader     = 64 << 10          // bytes of a request's header
+	maxForm       = 64 << 10          // bytes of a form
+	drainTimeout  = 10 * time.Second  // for requests under way when the server stops
+)
+
+// Config is what a server is made of. Store and Assets are required.
+type Config struct {
+	Store   store.Traces
+	Limits  Limits                // of uploads
+	Grace   time.Duration         // how long a deleted trace can be restored, for the page to say
+	Assets  fs.FS                 // the built browser files; see Built
+	Example func(io.Writer) error // writes the example trace as JSON; nil: there is none
+	Addr    netip.Addr            // what the server binds: loopback has a Host check, anything else needs Token
+	Token   string                // guards every writing request when not empty
+	Version string
+	Log     *slog.Logger
+}
+
+// Server answers Stepscope's HTTP requests.
+type Server struct {
+	cfg     Config
+	log     *slog.Logger
+	assets  *assets
+	example *example
+	handler http.Handler
+}
+
+// New builds the server. It fails when the address can be reached from other
+// machines and no token guards the writing requests, or when the assets are
+// damaged. Assets that were never built are no failure: the pages say so.
+func New(cfg Config) (*Server, error) {
+	if !cfg.Addr.IsLoopback() && cfg.Token == "" {
+		return nil, errors.New("web: the address can be reached from other machines: give --token, which then guards every change, or bind 127.0.0.1")
+	}
+	built, err := loadAssets(cfg.Assets)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, log: cfg.Log, assets: built, example: &example{write: cfg.Example}}
+
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.HTTPErrorHandler = s.handleError
+	e.Use(secureHeaders, s.recoverPanics(), bodyProgress, s.checkHost, s.checkOrigin(), s.checkToken, compress())
+	s.routes(e)
+	s.handler = e
+	return s, nil
+}
+
+// routes mounts every page, the API and the files.
+func (s *Server) routes(e *echo.Echo) {
+	read := []string{http.MethodGet, http.MethodHead}
+	e.Match(read, "/", func(c echo.Context) error { return c.Redirect(http.StatusFound, "/trace") })
+	e.Match(read, "/trace", s.tracePage)
+	e.Match(read, "/traces", s.tracesPage)
+	e.POST("/traces/:id/delete", s.deleteTrace)
+	e.POST("/traces/:id/restore", s.restoreTrace)
+	e.POST("/traces/:id/edit", s.editTrace)
+	e.Match(read, "/login", s.loginPage)
+	e.POST("/login", s.login)
+	e.Match(read, examplePath, s.example.serve)
+	e.Match(read, staticPrefix+":name", s.assets.serve)
+	e.Match(read, "/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	NewTracesAPI(s.cfg.Store, s.cfg.Limits).Register(e)
+}
+
+// Handler is the server without a listener, for tests and embedding.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Serve answers on the listener until ctx ends, then lets requests under way
+// finish for a while. It returns nil after such a stop.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	srv := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	// ctx has ended; draining needs a time of its own.
+	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	if err := srv.Shutdown(drain); err != nil {
+		return errors.Join(err, srv.Close())
+	}
+	return nil
+}
+
+// recoverPanics turns a panic into a logged 500 instead of a dropped
+// connection. http.ErrAbortHandler passes: it is how a handler drops one on purpose.
+func (s *Server) recoverPanics() echo.MiddlewareFunc {
+	return middleware.RecoverWithConfig(middleware.RecoverConfig{
+		StackSize: 8 << 10,
+		LogErrorFunc: func(c echo.Context, err error, stack []byte) error {
+			s.log.Error("a handler panicked", "path", c.Request().URL.Path, "error", err, "stack", string(stack))
+			return err
+		},
+	})
+}
