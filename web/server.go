@@ -3,16 +3,17 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime/debug"
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/stepscope/stepscope/store"
 )
@@ -66,7 +67,8 @@ func New(cfg Config) (*Server, error) {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.handleError
-	e.Use(secureHeaders, s.recoverPanics(), bodyProgress, s.checkHost, s.checkOrigin(), s.checkToken, compress())
+	// Innermost last: a panic's answer still passes through the compression.
+	e.Use(secureHeaders, bodyProgress, s.checkHost, s.checkOrigin(), s.checkToken, compress, s.recoverPanics)
 	s.routes(e)
 	s.handler = e
 	return s, nil
@@ -119,13 +121,23 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // recoverPanics turns a panic into a logged 500 instead of a dropped
-// connection. http.ErrAbortHandler passes: it is how a handler drops one on purpose.
-func (s *Server) recoverPanics() echo.MiddlewareFunc {
-	return middleware.RecoverWithConfig(middleware.RecoverConfig{
-		StackSize: 8 << 10,
-		LogErrorFunc: func(c echo.Context, err error, stack []byte) error {
-			s.log.Error("a handler panicked", "path", c.Request().URL.Path, "error", err, "stack", string(stack))
-			return err
-		},
-	})
+// connection; an answer begun already is cut, so that half a page does not look
+// like a whole one. http.ErrAbortHandler passes: it is how a handler does that.
+func (s *Server) recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch p := recover(); p {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(p)
+			default:
+				s.log.Error("a handler panicked", "path", c.Request().URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				if c.Response().Committed {
+					panic(http.ErrAbortHandler)
+				}
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		return next(c)
+	}
 }

@@ -4,23 +4,83 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/labstack/echo/v4"
-	"github.com/labstack/echo/v4/middleware"
 )
 
-// compress packs pages and JSON. What is compressed already, or is served as
-// the bytes it is, goes out untouched.
-func compress() echo.MiddlewareFunc {
-	return middleware.GzipWithConfig(middleware.GzipConfig{
-		MinLength: 1 << 10,
-		Skipper: func(c echo.Context) bool {
-			p := c.Request().URL.Path
-			return strings.HasPrefix(p, staticPrefix) || p == examplePath ||
-				strings.HasPrefix(p, "/api/uploads") || strings.HasSuffix(p, "/content")
-		},
-	})
+// compress packs pages and JSON on their way out. What is compressed already,
+// or is served as the bytes it is, goes out untouched.
+func compress(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		p := c.Request().URL.Path
+		asIs := strings.HasPrefix(p, staticPrefix) || p == examplePath || strings.HasSuffix(p, "/content")
+		if asIs || c.Request().Method == http.MethodHead {
+			return next(c)
+		}
+		res := c.Response()
+		res.Header().Add("Vary", "Accept-Encoding")
+		if !acceptsGzip(c.Request()) {
+			return next(c)
+		}
+		w := &gzipWriter{ResponseWriter: res.Writer}
+		res.Writer = w
+		err := next(c)
+		if err != nil {
+			// The error's answer must pass through here too, not after the end.
+			c.Error(err)
+		}
+		res.Writer = w.ResponseWriter
+		return w.close()
+	}
+}
+
+// gzipWriter compresses a response if its header, once written, says it is a
+// page or JSON.
+type gzipWriter struct {
+	http.ResponseWriter
+	zw *gzip.Writer // nil: not compressing
+}
+
+// gzipWriters are kept for the next response: each holds about 800 kB.
+var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
+
+// WriteHeader decides whether to compress.
+func (w *gzipWriter) WriteHeader(status int) {
+	h := w.Header()
+	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	hasBody := status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
+	if hasBody && h.Get("Content-Encoding") == "" && (kind == "text/html" || kind == "application/json") {
+		h.Set("Content-Encoding", "gzip")
+		h.Del("Content-Length")
+		w.zw = gzipWriters.Get().(*gzip.Writer)
+		w.zw.Reset(w.ResponseWriter)
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends p, compressed or not. echo writes the header before.
+func (w *gzipWriter) Write(p []byte) (int, error) {
+	if w.zw == nil {
+		return w.ResponseWriter.Write(p)
+	}
+	return w.zw.Write(p)
+}
+
+// Unwrap gives http.ResponseController the connection's own writer.
+func (w *gzipWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// close ends the compressed stream.
+func (w *gzipWriter) close() error {
+	if w.zw == nil {
+		return nil
+	}
+	err := w.zw.Close()
+	w.zw.Reset(io.Discard)
+	gzipWriters.Put(w.zw)
+	return err
 }
 
 // bodyProgress ends requests whose body stops moving. A limit on the whole

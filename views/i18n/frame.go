@@ -17,7 +17,6 @@ var frameTexts = map[string]text{
 	"keys.steps":       {"previous, next step", "上一步、下一步"},
 	"keys.escape":      {"close, cancel", "关闭、取消"},
 	"keys.help":        {"this list", "本列表"},
-	"frame.local":      {"A trace is read in your browser; nothing is sent anywhere unless you keep it.", "trace 只在你的浏览器里读取；除非你选择保存，否则不会发往任何地方。"},
 	"frame.noassets":   {"The browser part of this server was not built: run “make build”, then start it again.", "此服务的浏览器部分尚未构建：请运行“make build”后重新启动。"},
 	"login.title":      {"Token", "令牌"},
 	"login.explain":    {"This server is reachable from other machines, so keeping, editing and deleting traces needs the token it was started with.", "此服务可从其他机器访问，保存、编辑和删除 trace 需要启动服务时设置的令牌。"},
@@ -27,7 +26,6 @@ var frameTexts = map[string]text{
 	"login.unneeded":   {"This server needs no token.", "此服务不需要令牌。"},
 	"login.done":       {"Token accepted: this browser may keep, edit and delete traces.", "令牌有效：此浏览器可以保存、编辑和删除 trace。"},
 	"common.none":      {"–", "–"},
-	"common.count_of":  {"{0} of {1}", "{0} / {1}"},
 	"common.megabytes": {"MB = 10⁶ bytes", "MB = 10⁶ 字节"},
 }
 

@@ -19,7 +19,6 @@ var listTexts = map[string]text{
 	"list.created":       {"Kept (UTC)", "保存时间 (UTC)"},
 	"list.note":          {"Note", "备注"},
 	"list.actions":       {"Actions", "操作"},
-	"list.open":          {"Open", "打开"},
 	"list.download":      {"Download", "下载"},
 	"list.edit":          {"Edit", "编辑"},
 	"list.save":          {"Save", "保存"},
