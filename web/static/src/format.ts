@@ -101,6 +101,12 @@ export function ppm(part: number | null, whole: number | null): number | null {
   return part === null || whole === null || whole <= 0 ? null : Math.round((part / whole) * 1e6);
 }
 
+/** The middle value by nearest rank, as the reader computes its percentiles; 0 of nothing. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.ceil(sorted.length / 2) - 1] ?? 0;
+}
+
 /** Seconds for people who wait: "8 s", "2 min 5 s". */
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.ceil(seconds));

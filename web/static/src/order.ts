@@ -25,12 +25,15 @@ interface Node<R> {
   children: Node<R>[];
 }
 
+/** GPU 2 before GPU 10. */
+const collator = new Intl.Collator("en", { numeric: true });
+
 /** Numbers and strings in their order; what is absent comes last in both directions. */
 export function compare(a: Value, b: Value, descending: boolean): number {
   const noA = a === null || a === undefined;
   const noB = b === null || b === undefined;
   if (noA || noB) return noA === noB ? 0 : noA ? 1 : -1;
-  const c = a < b ? -1 : a > b ? 1 : 0;
+  const c = typeof a === "string" && typeof b === "string" ? collator.compare(a, b) : a < b ? -1 : a > b ? 1 : 0;
   return descending ? -c : c;
 }
 

@@ -22,8 +22,8 @@ export function setState(key: string, value: string | null, push = false): void 
   else p.set(key, value);
   const hash = p.toString();
   const url = location.pathname + location.search + (hash === "" ? "" : `#${hash}`);
-  if (push) history.pushState(null, "", url);
-  else history.replaceState(null, "", url);
+  if (push) history.pushState(history.state, "", url);
+  else history.replaceState(history.state, "", url);
 }
 
 /** Calls f when the person goes back or forward, or edits the hash. */

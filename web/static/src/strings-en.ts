@@ -112,9 +112,11 @@ export const en = {
     other: "Other annotations",
   } as Record<string, string>,
   groupNote: (total: string, share: string | null) => (share === null ? total : `${total} · ${share} of step time`),
+  groupTree: "total of the outermost phases of this group",
+  groupFlat: "own time of this group's phases, without what is nested in them",
   threadsNote: (n: number) => plural(n, "thread"),
-  stepShare: "Nested phases are counted in their parents too, so shares add up to more than the whole.",
   verdict: {
+    next: "; ",
     and: ", ",
     stop: ".",
     steps: (n: number) => plural(n, "step"),
@@ -189,6 +191,7 @@ export const en = {
     noGPU: "no GPU work",
   },
   error: {
+    after: (size: string) => `after ${size}`,
     title: (name: string) => `${name} could not be read`,
     at: (offset: string) => `at byte ${offset}`,
     memory: (at: string) => `The browser ran out of memory${at === "" ? "" : ` ${at}`}.`,

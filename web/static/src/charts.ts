@@ -1,0 +1,190 @@
+/** The charts, a bundle of its own that is loaded when there is something to draw. */
+
+import { BarChart, ScatterChart } from "echarts/charts";
+import { DataZoomComponent, GridComponent, LegendComponent, TooltipComponent } from "echarts/components";
+import { init, use, type EChartsCoreOption, type EChartsType } from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+import { sig3 } from "./format";
+import type { ShapePoint } from "./shapes";
+import { t } from "./strings";
+import type { Step } from "./summary";
+
+use([BarChart, ScatterChart, GridComponent, TooltipComponent, LegendComponent, DataZoomComponent, CanvasRenderer]);
+
+/** The part of an option skeleton (rendered into the page) that is filled here. */
+export interface Skeleton {
+  xAxis: Record<string, unknown>[];
+  yAxis: Record<string, unknown>[];
+  series: (Record<string, unknown> & { id: string; name: string })[];
+  legend: Record<string, unknown>;
+  tooltip: Record<string, unknown>;
+  grid: Record<string, unknown>;
+}
+
+/** More bars than this get a slider to zoom. */
+const zoomFrom = 120;
+
+/** A chart in an element: follows its size and the page's theme. */
+abstract class Chart {
+  protected readonly chart: EChartsType;
+
+  constructor(
+    private readonly place: HTMLElement,
+    protected readonly skeleton: Skeleton,
+  ) {
+    this.chart = init(place, null, { renderer: "canvas" });
+    new ResizeObserver(() => this.chart.resize()).observe(place);
+    new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+  }
+
+  protected abstract filled(): EChartsCoreOption;
+
+  protected draw(): void {
+    this.chart.setOption(themed(this.filled(), this.place), { notMerge: true });
+  }
+}
+
+/** Stacked GPU time per step. A click anywhere in a step's column selects it. */
+export class StepsChart extends Chart {
+  private steps: readonly Step[] = [];
+  private marked: number | null = null;
+  private onSelect: (index: number) => void = () => undefined;
+
+  constructor(place: HTMLElement, skeleton: Skeleton) {
+    super(place, skeleton);
+    this.chart.getZr().on("click", (event) => {
+      const at = [event.offsetX, event.offsetY];
+      if (!this.chart.containPixel({ gridIndex: 0 }, at)) return;
+      const column = this.chart.convertFromPixel({ seriesIndex: 0 }, at)[0];
+      const step = this.steps[column ?? -1];
+      if (step !== undefined) this.onSelect(step.index);
+    });
+  }
+
+  set(steps: readonly Step[], onSelect: (index: number) => void): void {
+    this.steps = steps;
+    this.onSelect = onSelect;
+    this.draw();
+  }
+
+  /** Sets all bars but one back; null: none. */
+  mark(position: number | null): void {
+    if (position === this.marked) return;
+    this.marked = position;
+    this.draw();
+  }
+
+  protected filled(): EChartsCoreOption {
+    const { skeleton, steps, marked } = this;
+    const value = (step: Step, id: string): number | null => {
+      if (step.gpu === null) return null;
+      const ns = { compute: step.gpu.compute_ns, comm: step.gpu.exposed_comm_ns, copy: step.gpu.copy_ns, idle: step.gpu.idle_ns }[id];
+      return ns === undefined ? null : ns / 1e6;
+    };
+    const zoom = steps.length > zoomFrom;
+    return {
+      ...skeleton,
+      xAxis: [{ ...skeleton.xAxis[0], data: steps.map((s) => String(s.index)) }],
+      series: skeleton.series.map((s) => ({
+        ...s,
+        barMaxWidth: 48,
+        data: steps.map((step, i) => {
+          const faint = marked === null ? step.kind === "idle" : i !== marked;
+          const v = value(step, s.id);
+          return faint ? { value: v, itemStyle: { opacity: 0.35 } } : v;
+        }),
+      })),
+      tooltip: {
+        ...skeleton.tooltip,
+        formatter: (shown: unknown) => this.tooltip((shown as { dataIndex: number }[])[0]?.dataIndex ?? -1, value),
+      },
+      ...(zoom
+        ? {
+            dataZoom: [{ type: "slider", height: 18, bottom: 4 }, { type: "inside", zoomOnMouseWheel: "ctrl" }],
+            grid: { ...skeleton.grid, bottom: 54 },
+          }
+        : {}),
+    };
+  }
+
+  private tooltip(at: number, value: (step: Step, id: string) => number | null): string {
+    const step = this.steps[at];
+    if (step === undefined) return "";
+    const lines = this.skeleton.series.map((s) => {
+      const v = value(step, s.id);
+      return v === null ? null : `${s.name}  ${sig3(v)} ms`;
+    });
+    const known = lines.filter((l) => l !== null);
+    return [t.chart.tooltipStep(String(step.index), short(step.name)), ...(known.length > 0 ? known : [t.chart.noGPU])].join("\n");
+  }
+}
+
+/** GPU span over B, one point a launch. */
+export class ShapesChart extends Chart {
+  private points: readonly { id: string; data: ShapePoint[] }[] = [];
+
+  set(points: readonly { id: string; data: ShapePoint[] }[]): void {
+    this.points = points;
+    this.draw();
+  }
+
+  protected filled(): EChartsCoreOption {
+    const { skeleton, points } = this;
+    const drawn = skeleton.series
+      .map((s) => ({ ...s, data: points.find((p) => p.id === s.id)?.data ?? [] }))
+      .filter((s) => s.data.length > 0);
+    return {
+      ...skeleton,
+      series: drawn,
+      tooltip: {
+        ...skeleton.tooltip,
+        formatter: (p: unknown) => {
+          const { data, seriesName } = p as { data: ShapePoint; seriesName: string };
+          const [b, ms, n, name] = data;
+          return `${t.chart.tooltipShape(short(name), n === null ? "–" : String(n), String(b))}\n${seriesName}  ${sig3(ms)} ms`;
+        },
+      },
+    };
+  }
+}
+
+function short(name: string): string {
+  return name.length <= 60 ? name : `${name.slice(0, 36)}…${name.slice(-20)}`;
+}
+
+/** The option in the colours that the page's style sheet has for charts. */
+function themed(option: EChartsCoreOption, place: HTMLElement): EChartsCoreOption {
+  const style = getComputedStyle(place);
+  const color = (name: string) => style.getPropertyValue(name).trim();
+  const [ink, muted, rule, ground] = ["--chart-ink", "--chart-muted", "--chart-rule", "--chart-bg"].map(color) as [string, string, string, string];
+  const font = { color: muted, fontFamily: style.fontFamily, fontSize: 12 };
+  const axis = (a: Record<string, unknown>) => ({
+    ...a,
+    axisLabel: { ...(a["axisLabel"] as object), ...font },
+    nameTextStyle: font,
+    axisLine: { show: true, lineStyle: { color: rule } },
+    axisTick: { lineStyle: { color: rule } },
+    splitLine: { show: a["type"] === "value", lineStyle: { color: rule } },
+  });
+  const o = option as unknown as Skeleton & { dataZoom?: Record<string, unknown>[] };
+  return {
+    ...option,
+    textStyle: font,
+    xAxis: o.xAxis.map(axis),
+    yAxis: o.yAxis.map(axis),
+    legend: { ...o.legend, textStyle: { ...font, color: ink }, inactiveColor: rule },
+    tooltip: {
+      ...o.tooltip,
+      // Rich text is drawn on the canvas: names from traces never become markup.
+      renderMode: "richText",
+      confine: true,
+      backgroundColor: ground,
+      borderColor: rule,
+      textStyle: { ...font, color: ink },
+    },
+    ...(o.dataZoom === undefined
+      ? {}
+      : { dataZoom: o.dataZoom.map((z) => ({ ...z, borderColor: rule, textStyle: font, fillerColor: "rgba(128,128,128,.2)" })) }),
+  };
+}

@@ -1,0 +1,44 @@
+/** Errors in place: what happened, where, and what to do. */
+
+import { byID, role } from "./dom";
+import { bytes, integer } from "./format";
+import type { Failure } from "./protocol";
+import { t } from "./strings";
+
+export interface Shown {
+  title: string;
+  detail: string;
+  hint: string;
+}
+
+/** A reading failure in the page's words; the reader's own are kept as the detail. */
+export function explain(f: Failure, name: string, readBytes: number): Shown {
+  const at = f.offset === null ? "" : t.error.at(integer(f.offset));
+  const title = t.error.title(name);
+  const own = [f.message, at].filter((s) => s !== "").join(", ");
+  switch (f.code) {
+    case "memory":
+      return { title, detail: t.error.memory(readBytes > 0 ? t.error.after(bytes(readBytes)) : ""), hint: t.error.memoryHint };
+    case "zstd":
+      return { title, detail: t.error.zstd, hint: t.error.zstdHint };
+    case "read":
+      return { title, detail: `${t.error.read} (${own})`, hint: t.error.readHint };
+    case "fetch":
+      return { title, detail: `${t.error.fetch(name)} (${own})`, hint: t.error.fetchHint };
+    case "empty":
+      return { title, detail: t.error.empty, hint: t.error.emptyHint };
+    case "trace":
+      return { title, detail: own, hint: f.hint === "" ? t.error.traceHint : f.hint };
+    default:
+      return { title, detail: `${t.error.crash} (${own})`, hint: t.error.crashHint };
+  }
+}
+
+/** Shows or (null) hides the error box. */
+export function showError(what: Shown | null): void {
+  const box = byID("error-box");
+  box.hidden = what === null;
+  role(box, "title").textContent = what?.title ?? "";
+  role(box, "detail").textContent = what?.detail ?? "";
+  role(box, "hint").textContent = what?.hint ?? "";
+}

@@ -1,0 +1,196 @@
+/** The line of facts, the health strip with its list of repairs, and the small blocks of plain figures. */
+
+import { addFact, byID, maybeID } from "./dom";
+import { bytes, exactNs, integer, percent, ppm, time, wallTime } from "./format";
+import { t } from "./strings";
+import type { Health, ReadSummary, Summary, Warning } from "./summary";
+import { DataTable } from "./table";
+
+/** How the reading went, for the last fact. */
+export interface ReadStats {
+  ms: number;
+  bytes: number;
+  workers: number;
+  memory: number;
+}
+
+/** null stands where a fact belongs to the page but not to the trace. */
+export function showFacts(read: ReadSummary, stats: ReadStats | null): void {
+  const { summary: s, start } = read;
+  const dl = byID("facts");
+  dl.replaceChildren();
+  const { file, facts, health } = s;
+  addFact(dl, t.fact.file, file.name, file.name);
+  const packed = file.compression !== "none" || file.json_bytes !== file.bytes;
+  addFact(
+    dl,
+    t.fact.size,
+    packed ? t.facts.unpacked(bytes(file.bytes), bytes(file.json_bytes)) : bytes(file.bytes),
+    `${integer(file.bytes)} B${packed ? `, JSON ${integer(file.json_bytes)} B` : ""}`,
+  );
+  addFact(dl, t.fact.start, start === null ? "–" : wallTime(start), start === null ? t.facts.noStart : `${integer(start)} ns`);
+  addFact(dl, t.fact.span, s.span_ns === null ? "–" : time(s.span_ns), s.span_ns === null ? t.absent.none : exactNs(s.span_ns));
+  if (facts.producer !== "unknown") addFact(dl, t.fact.engine, producerName(facts.producer));
+  if (facts.rank !== null) {
+    const rank = facts.world_size === null ? String(facts.rank) : t.facts.rankOf(facts.rank, facts.world_size);
+    addFact(dl, t.fact.rank, facts.backend === null || facts.backend === "" ? rank : `${rank}, ${facts.backend}`);
+  }
+  const gpus = gpuText(facts.gpu_names, facts.gpu_count);
+  if (gpus !== "") addFact(dl, t.fact.gpu, gpus);
+  if (facts.host !== null && facts.host !== "") addFact(dl, t.fact.host, facts.host);
+  const versions = Object.entries(facts.versions).map(([k, v]) => `${k.replaceAll("_", " ")} ${v}`);
+  if (versions.length > 0) addFact(dl, t.fact.versions, versions.join(", "));
+  addFact(dl, t.fact.events, t.facts.events(health.events, health.slices), categoriesText(s));
+  if (s.columns?.capped) addFact(dl, t.fact.columns, t.facts.columns(s.columns.kept, s.columns.total));
+  if (stats !== null) {
+    addFact(
+      dl,
+      t.fact.memory,
+      t.facts.read(time(stats.ms * 1e6), bytes(stats.bytes / (stats.ms / 1e3)), stats.workers, bytes(stats.memory)),
+    );
+  }
+}
+
+/** "8 × NVIDIA H100 80GB HBM3"; different models each on its own. */
+function gpuText(names: readonly string[], count: number | null): string {
+  const models = new Map<string, number>();
+  for (const n of names) models.set(n, (models.get(n) ?? 0) + 1);
+  if (models.size === 0) return count === null || count === 0 ? "" : String(count);
+  if (models.size === 1 && count !== null) return count > 1 ? `${count} × ${names[0]}` : names[0]!;
+  return [...models].map(([name, n]) => (n > 1 ? `${n} × ${name}` : name)).join(", ");
+}
+
+function producerName(id: string): string {
+  const names: Record<string, string> = {
+    deepinfer: "DeepInfer",
+    vllm: "vLLM",
+    sglang: "SGLang",
+    "tensorrt-llm": "TensorRT-LLM",
+    pytorch: "PyTorch",
+  };
+  return names[id] ?? id;
+}
+
+function categoriesText(s: Summary): string {
+  return Object.entries(s.categories)
+    .sort((a, b) => b[1] - a[1])
+    .map(([name, n]) => `${name} ${integer(n)}`)
+    .join("\n");
+}
+
+/** Counts that are not zero, in words. */
+export function healthText(h: Health): string {
+  const parts: string[] = [];
+  if (h.truncated) {
+    parts.push(h.truncated_at === null ? t.health.truncatedNowhere : t.health.truncated(integer(h.truncated_at)));
+  }
+  for (const key of ["skipped", "repaired", "clipped", "unfinished", "unresolved"] as const) {
+    if (h[key] > 0) parts.push(t.health[key](h[key]));
+  }
+  const told = h.warnings.filter((w) => w.code !== "truncated").length;
+  if (told > 0) parts.push(t.health.warnings(told));
+  return parts.length === 0 ? t.health.clean(h.events) : parts.join(" · ");
+}
+
+export class HealthView {
+  private readonly repairs = new DataTable<Warning>("repairs", {
+    value: (w, key) => {
+      switch (key) {
+        case "code":
+          return w.code;
+        case "message":
+          return t.warning(w.code, w.message);
+        case "count":
+          return w.count;
+        default:
+          return w.offset;
+      }
+    },
+    id: (w) => w.code,
+    text: (w) => `${w.code} ${t.warning(w.code, w.message)}`,
+    reason: () => t.health.noOffset,
+    samples: (_, key) => (key === "offset" ? t.health.offset : ""),
+  });
+
+  reading(): void {
+    this.put("reading", "");
+    this.repairs.set([], true);
+    byID("repairs").hidden = true;
+  }
+
+  show(s: Summary, name: string): void {
+    const h = s.health;
+    this.put(h.verdict, healthText(h));
+    byID("health-text").title = (["skipped", "repaired", "clipped", "unfinished", "unresolved"] as const)
+      .filter((k) => h[k] > 0)
+      .map((k) => `${t.health[k](h[k])}: ${t.health.definition[k]}`)
+      .join("\n");
+    byID("repairs").hidden = h.warnings.length === 0;
+    this.repairs.traceName = name;
+    this.repairs.set(h.warnings);
+  }
+
+  private put(verdict: string, text: string): void {
+    byID("health").dataset["verdict"] = verdict;
+    byID("health-verdict").textContent = t.health.verdicts[verdict] ?? verdict;
+    byID("health-text").textContent = text;
+  }
+}
+
+/** Launches, links, graphs, overhead: figures without a table. */
+export function showLaunches(s: Summary): void {
+  const dl = byID("launches");
+  const block = dl.closest<HTMLElement>("[data-block]") ?? dl;
+  dl.replaceChildren();
+  const { links, graph } = s;
+  const any = (links !== null && links.launches + links.linked_kernels + links.unlinked_kernels > 0) || s.counters > 0;
+  block.hidden = !any;
+  if (links !== null && any) {
+    addFact(dl, t.launches.launches, integer(links.launches));
+    addFact(dl, t.launches.graphLaunches, integer(links.graph_launches));
+    addFact(dl, t.launches.linked, integer(links.linked_kernels));
+    if (links.unlinked_kernels > 0) addFact(dl, t.launches.unlinked, integer(links.unlinked_kernels));
+    if (links.unlinked_launches > 0) addFact(dl, t.launches.unlinkedLaunches, integer(links.unlinked_launches));
+    const l = links.latency;
+    if (l !== null) {
+      const all = [l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns];
+      addFact(dl, t.launches.latency, all.map(time).join(" / "), `${all.map(exactNs).join(" / ")}\n${t.launches.latencyOver(l.count)}`);
+      if (l.negative > 0) addFact(dl, t.launches.negative, integer(l.negative), t.launches.negativeWhy);
+    }
+  }
+  if (graph !== null && graph.kernels > 0) {
+    const share = ppm(graph.kernel_ns, graph.kernel_total_ns);
+    addFact(
+      dl,
+      t.launches.graph,
+      share === null ? "–" : percent(share),
+      t.launches.graphOf(time(graph.kernel_ns), time(graph.kernel_total_ns), graph.kernels),
+    );
+  }
+  if (s.overhead !== null && s.overhead.count > 0) {
+    addFact(dl, t.launches.overhead, t.launches.overheadOf(time(s.overhead.total_ns), s.overhead.count), exactNs(s.overhead.total_ns));
+  }
+  if (s.counters > 0) addFact(dl, t.launches.counters, integer(s.counters));
+}
+
+interface CategoryRow {
+  name: string;
+  count: number;
+  total_ns: number | null;
+}
+
+export class CategoriesView {
+  private readonly table = new DataTable<CategoryRow>("categories", {
+    value: (r, key) => r[key as keyof CategoryRow],
+    id: (r) => r.name,
+    text: (r) => r.name,
+    samples: (r, key) => (key === "total_ns" ? t.samples.slices(r.count) : ""),
+  });
+
+  show(s: Summary, name: string): void {
+    this.table.traceName = name;
+    this.table.set(Object.entries(s.categories).map(([cat, count]) => ({ name: cat, count, total_ns: s.category_ns[cat] ?? null })));
+    const block = maybeID("categories");
+    if (block !== null) block.hidden = this.table.size === 0;
+  }
+}

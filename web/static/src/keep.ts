@@ -1,0 +1,168 @@
+/** The form that keeps a trace on the server: sends the file's own bytes, pauses, resumes, cancels. */
+
+import { byID, role } from "./dom";
+import { bytes, duration } from "./format";
+import { Rate } from "./rate";
+import { t } from "./strings";
+import { Upload, UploadError } from "./tus";
+
+/** What the block can show for a trace. */
+export type Keepable =
+  | { kind: "file"; file: File }
+  | { kind: "kept" } // it came from the server's own store
+  | { kind: "none" };
+
+interface Endpoints {
+  traces: string;
+  uploads: string;
+}
+
+/** One attempt at keeping one file; it goes on while other tabs are shown. */
+interface Attempt {
+  upload: Upload;
+  rate: Rate;
+  text: string;
+  share: number;
+  paused: boolean;
+  running: boolean;
+  id: string | null;
+  error: string | null;
+}
+
+export class KeepView {
+  private readonly block = byID("keep");
+  private readonly form = byID<HTMLFormElement>("keep-form");
+  private readonly progress = byID("keep-progress");
+  private readonly pause = this.progress.querySelector<HTMLButtonElement>("[data-action=keep-pause]")!;
+  private readonly attempts = new Map<File, Attempt>();
+  private shown: Keepable = { kind: "none" };
+
+  constructor(private readonly api: Endpoints) {
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (this.shown.kind === "file") void this.start(this.shown.file);
+    });
+    this.pause.addEventListener("click", () => this.togglePause());
+    this.progress.querySelector("[data-action=keep-cancel]")?.addEventListener("click", () => this.cancel());
+    addEventListener("beforeunload", (event) => {
+      // The browser asks before a half-sent trace is lost; it has no other way to.
+      if ([...this.attempts.values()].some((a) => a.running)) event.preventDefault();
+    });
+  }
+
+  show(what: Keepable): void {
+    this.shown = what;
+    if (what.kind === "file" && !this.attempts.has(what.file)) {
+      this.form.reset();
+      this.field("name").value = what.file.name;
+    }
+    this.render();
+  }
+
+  private field(name: string): HTMLInputElement {
+    return this.form.elements.namedItem(name) as HTMLInputElement;
+  }
+
+  private get attempt(): Attempt | null {
+    return this.shown.kind === "file" ? (this.attempts.get(this.shown.file) ?? null) : null;
+  }
+
+  private async start(file: File): Promise<void> {
+    const metadata = { filename: this.field("name").value || file.name, label: this.field("label").value, note: this.field("note").value };
+    const attempt: Attempt = {
+      upload: new Upload(file, this.api.uploads, metadata, {
+        progress: (sent) => this.progressed(attempt, sent, file.size),
+        waiting: (ms, why) => {
+          attempt.text = t.keep.waiting(Math.round(ms / 1000), why);
+          this.render();
+        },
+      }),
+      rate: new Rate(),
+      text: t.progress.starting(bytes(file.size)),
+      share: 0,
+      paused: false,
+      running: true,
+      id: null,
+      error: null,
+    };
+    this.attempts.set(file, attempt);
+    await this.run(file, attempt);
+  }
+
+  private async run(file: File, attempt: Attempt): Promise<void> {
+    attempt.running = true;
+    attempt.rate.add(attempt.upload.sent, performance.now());
+    this.render();
+    try {
+      attempt.id = await attempt.upload.run();
+    } catch (err) {
+      if (attempt.paused) return;
+      if (!this.attempts.has(file)) return;
+      const hint = err instanceof UploadError && err.hint !== "" ? ` ${err.hint}` : "";
+      attempt.error = t.keep.failed((err instanceof Error ? err.message : String(err)) + hint);
+    } finally {
+      attempt.running = false;
+      this.render();
+    }
+  }
+
+  private progressed(attempt: Attempt, sent: number, total: number): void {
+    attempt.rate.add(sent, performance.now());
+    attempt.share = total === 0 ? 1 : sent / total;
+    const rate = attempt.rate.perSecond();
+    const left = attempt.rate.secondsLeft(total);
+    if (sent + (8 << 20) >= total) attempt.text = t.keep.checking;
+    else if (rate !== null && left !== null) {
+      attempt.text = t.keep.progress(bytes(sent), bytes(total), bytes(rate), duration(left));
+    }
+    this.render();
+  }
+
+  private togglePause(): void {
+    const { attempt } = this;
+    if (attempt === null || this.shown.kind !== "file") return;
+    attempt.paused = !attempt.paused;
+    if (attempt.paused) {
+      attempt.upload.stop();
+      attempt.text = t.keep.paused(bytes(attempt.upload.sent), bytes(this.shown.file.size));
+      this.render();
+      return;
+    }
+    void this.run(this.shown.file, attempt);
+  }
+
+  private cancel(): void {
+    if (this.shown.kind !== "file" || this.attempt === null) return;
+    void this.attempt.upload.cancel();
+    this.attempts.delete(this.shown.file);
+    this.render();
+    const error = byID("keep-error");
+    error.textContent = t.keep.cancelled;
+    error.hidden = false;
+  }
+
+  private render(): void {
+    const { attempt } = this;
+    const open = attempt !== null && attempt.id === null && attempt.error === null;
+    this.block.hidden = this.shown.kind === "none";
+    byID("keep-url").hidden = this.shown.kind !== "kept";
+    this.form.hidden = this.shown.kind !== "file" || open || attempt?.id != null;
+    this.progress.hidden = !open;
+    const result = byID("keep-result");
+    result.hidden = attempt?.id == null;
+    const error = byID("keep-error");
+    error.hidden = attempt?.error == null;
+    error.textContent = attempt?.error ?? "";
+    if (attempt === null) return;
+    if (open) {
+      this.progress.querySelector("progress")!.value = attempt.share;
+      role(this.progress, "text").textContent = attempt.text;
+      this.pause.textContent = attempt.paused ? t.keep.resume : t.keep.pause;
+    }
+    if (attempt.id !== null) {
+      role(result, "text").textContent = t.keep.kept;
+      const link = role<HTMLAnchorElement>(result, "link");
+      link.href = `/trace?trace=${this.api.traces}/${encodeURIComponent(attempt.id)}/content`;
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/** Long kernel names: folded in the middle, template arguments told apart from the rest. */
+
+export interface Piece {
+  text: string;
+  /** Inside <…>. */
+  argument: boolean;
+}
+
+const longest = 96;
+const headLength = 52;
+const tailLength = 36;
+
+/** Splits a name into what is inside template brackets and what is not. A lone or shift-like < is text. */
+export function pieces(name: string): Piece[] {
+  const out: Piece[] = [];
+  const add = (text: string, argument: boolean) => {
+    if (text === "") return;
+    const last = out.at(-1);
+    if (last !== undefined && last.argument === argument) last.text += text;
+    else out.push({ text, argument });
+  };
+  let depth = 0;
+  let from = 0;
+  for (let i = 0; i < name.length; i++) {
+    const c = name[i];
+    if (c === "<") {
+      if (depth++ === 0) {
+        add(name.slice(from, i), false);
+        from = i;
+      }
+    } else if (c === ">" && depth > 0 && name[i - 1] !== "-") {
+      if (--depth === 0) {
+        add(name.slice(from, i + 1), true);
+        from = i + 1;
+      }
+    }
+  }
+  add(name.slice(from), false);
+  return out;
+}
+
+/** The pieces of a name's beginning and end with "…" between, or all of them where the name is short. */
+export function fold(all: readonly Piece[]): Piece[] {
+  const length = all.reduce((sum, p) => sum + p.text.length, 0);
+  if (length <= longest) return [...all];
+  return [...cut(all, 0, headLength), { text: "…", argument: true }, ...cut(all, length - tailLength, length)];
+}
+
+function cut(all: readonly Piece[], from: number, to: number): Piece[] {
+  const out: Piece[] = [];
+  let at = 0;
+  for (const p of all) {
+    const text = p.text.slice(Math.max(0, from - at), Math.max(0, to - at));
+    if (text !== "") out.push({ text, argument: p.argument });
+    at += p.text.length;
+  }
+  return out;
+}
+
+/** Puts a name into place: folded, with the whole of it as title, and unfolded while its cell has the focus. */
+export function showName(place: HTMLElement, cell: HTMLElement, name: string): void {
+  const all = pieces(name);
+  const folded = fold(all);
+  put(place, folded);
+  cell.title = name;
+  if (name.length <= longest) return;
+  place.classList.add("fold");
+  cell.addEventListener("focus", () => {
+    put(place, all);
+    place.classList.replace("fold", "unfolded");
+  });
+  cell.addEventListener("blur", () => {
+    put(place, folded);
+    place.classList.replace("unfolded", "fold");
+  });
+}
+
+function put(place: HTMLElement, all: readonly Piece[]): void {
+  place.replaceChildren(
+    ...all.map((p) => {
+      if (!p.argument) return document.createTextNode(p.text);
+      const span = document.createElement("span");
+      span.className = "targs";
+      span.textContent = p.text;
+      return span;
+    }),
+  );
+}

@@ -1,0 +1,33 @@
+/** The trace page's entry point: ties the page's elements to the app. */
+
+import { App, type Config } from "./app";
+import { scriptJSON } from "./dom";
+import { startInputs } from "./inputs";
+import { startInspect } from "./inspect";
+import { startKeys } from "./keys";
+import { compile } from "./pool";
+import { t } from "./strings";
+import { startSwitches } from "./theme";
+
+const config = scriptJSON<Config>("ss-config");
+startSwitches();
+startInspect();
+const app = new App(config);
+
+if (typeof WebAssembly === "undefined" || typeof WebAssembly.compileStreaming !== "function") {
+  app.refuse({ title: t.error.noWasm, detail: "", hint: t.error.noWasmHint });
+} else {
+  startInputs({
+    files: (files) => app.openFiles(files),
+    address: (text) => app.openAddress(text),
+    refuse: (what) => app.refuse(what),
+  });
+  startKeys({
+    step: (by) => app.results.steps.move(by),
+    escape: () => app.results.steps.select(null),
+  });
+  // While the person looks for the file, the reader is already fetched and compiled.
+  compile(config.assets.wasm).catch(() => undefined);
+  const address = new URLSearchParams(location.search).get("trace");
+  if (address !== null && address !== "") app.openAddress(address, false);
+}

@@ -1,0 +1,66 @@
+/** All result blocks of the trace page: one set, filled anew for each trace that is shown. */
+
+import { ChartSet } from "./charting";
+import { byID, partNode } from "./dom";
+import { CategoriesView, HealthView, showFacts, showLaunches, type ReadStats } from "./facts";
+import { GPUView } from "./gpu";
+import { KernelsView } from "./kernels";
+import { PhasesView } from "./phases";
+import { ShapesView } from "./shapes";
+import { StepsView } from "./steps";
+import type { Preview, ReadSummary } from "./summary";
+import { verdict } from "./verdict";
+
+/** Blocks that are left out where a trace has nothing for them; the others say why they are empty. */
+const optional = ["collectives", "kernels", "categories"];
+
+export class Results {
+  private readonly health = new HealthView();
+  private readonly phases = new PhasesView();
+  private readonly shapes: ShapesView;
+  readonly steps: StepsView;
+  private readonly gpu = new GPUView();
+  private readonly kernels = new KernelsView();
+  private readonly categories = new CategoriesView();
+
+  constructor(chartsURL: string) {
+    const charts = new ChartSet(chartsURL);
+    this.shapes = new ShapesView(charts, (name) => this.steps.filter(name));
+    this.steps = new StepsView(charts, (step) => this.shapes.narrow(step?.name ?? null));
+  }
+
+  /** The state before anything is known. */
+  clear(): void {
+    byID("facts").replaceChildren();
+    byID("verdict").replaceChildren();
+    this.health.reading();
+    this.phases.preview([]);
+    this.shapes.preview([]);
+    this.steps.preview();
+    this.gpu.preview();
+    this.kernels.preview();
+    for (const id of ["launch-facts", ...optional]) byID(id).hidden = true;
+  }
+
+  preview(p: Preview): void {
+    this.phases.preview(p.phases);
+    this.shapes.preview(p.shapes);
+  }
+
+  show(read: ReadSummary, stats: ReadStats | null): void {
+    const { summary } = read;
+    const name = summary.file.name;
+    showFacts(read, stats);
+    this.health.show(summary, name);
+    byID("verdict").replaceChildren(...verdict(summary).map(partNode));
+    this.phases.show(summary, name);
+    this.shapes.show(summary, name);
+    this.steps.show(summary, name);
+    this.gpu.show(summary, name);
+    this.kernels.show(summary, name);
+    this.categories.show(summary, name);
+    showLaunches(summary);
+    byID("collectives").hidden = summary.collectives.length === 0;
+    byID("kernels").hidden = summary.kernels.length === 0;
+  }
+}

@@ -1,0 +1,87 @@
+/** The sentence a trace page opens with, composed from the summary's numbers. */
+
+import type { Part } from "./dom";
+import { median, percent, ppm, time } from "./format";
+import { t } from "./strings";
+import type { Phase, StepKind, Summary } from "./summary";
+
+/** At most this many shapes are named as missing the graph. */
+const namedMisses = 3;
+
+export function verdict(s: Summary): Part[] {
+  if (s.health.slices === 0) return [{ text: t.verdict.empty + t.verdict.stop }];
+  const clauses = [steps(s), ...gpu(s), graph(s), longest(s)].filter((c) => c.length > 0);
+  if (s.health.truncated) clauses.push([{ text: t.verdict.truncated, href: "#health" }]);
+  const out: Part[] = [];
+  clauses.forEach((clause, i) => {
+    if (i > 0) out.push({ text: t.verdict.next });
+    out.push(...clause);
+  });
+  out.push({ text: t.verdict.stop });
+  const first = out[0];
+  if (first !== undefined) first.text = first.text.charAt(0).toUpperCase() + first.text.slice(1);
+  return out;
+}
+
+function steps(s: Summary): Part[] {
+  if (s.steps.length === 0) return [{ text: t.verdict.noSteps }];
+  const order: StepKind[] = ["decode", "prefill", "mixed", "idle", "unknown"];
+  const kinds = order.map((kind) => ({ kind, of: s.steps.filter((st) => st.kind === kind) })).filter((k) => k.of.length > 0);
+  const text = kinds.map(({ kind, of }) => {
+    const sizes = of.map((st) => st.n).filter((n) => n !== null);
+    return t.verdict.kinds[kind](of.length) + (kind === "decode" && sizes.length > 0 ? t.verdict.atN(String(median(sizes))) : "");
+  });
+  const out: Part[] = [{ text: t.verdict.steps(s.steps.length), bold: true }];
+  // A trace without batch sizes has steps of unknown kind only: that says nothing.
+  if (kinds.some((k) => k.kind !== "unknown")) out.push({ text: t.verdict.and + text.join(t.verdict.and) });
+  const decode = s.steps.filter((st) => st.kind === "decode").map((st) => st.dur_ns);
+  if (decode.length > 0) out.push({ text: t.verdict.next + t.verdict.median(time(median(decode))) });
+  else out.push({ text: t.verdict.next + t.verdict.medianAny(time(median(s.steps.map((st) => st.dur_ns)))) });
+  return out;
+}
+
+function gpu(s: Summary): Part[][] {
+  const busy = sum(s.devices.map((d) => d.busy_ns));
+  const range = busy + sum(s.devices.map((d) => d.idle_ns));
+  const share = ppm(busy, range);
+  if (share === null) {
+    const launches = s.links?.launches ?? 0;
+    return [[{ text: launches > 0 ? t.verdict.noGPULaunches(launches) : t.verdict.noGPU, bold: true }]];
+  }
+  const clause: Part[] = [{ text: t.verdict.gpuBusy(percent(share), s.devices.length), bold: true }];
+  const exposed = ppm(sum(s.devices.map((d) => d.exposed_comm_ns ?? 0)), range);
+  if (exposed !== null && exposed >= 5000) clause.push({ text: t.verdict.and + t.verdict.comm(percent(exposed)) });
+  return [clause];
+}
+
+function graph(s: Summary): Part[] {
+  const missed = s.shapes.filter((sh) => sh.misses > 0).sort((a, b) => b.misses - a.misses);
+  const replayed = s.shapes.some((sh) => sh.replays > 0);
+  if (!replayed) return [];
+  if (missed.length === 0) {
+    return s.shapes.every((sh) => sh.graph === "replay") ? [{ text: t.verdict.allReplayed }] : [];
+  }
+  const names = missed.slice(0, namedMisses).map((sh) => (sh.n === null ? sh.name : `N=${sh.n}`));
+  const unique = [...new Set(names)].join(", ");
+  const more = missed.length > namedMisses ? t.verdict.missMore(missed.length - namedMisses) : "";
+  return [{ text: t.verdict.missed(unique) + more, href: "#shapes" }];
+}
+
+/** The longest wait of a step, or what takes the most of the CPU's time. */
+function longest(s: Summary): Part[] {
+  const count = s.steps.filter((st) => st.kind !== "idle").length;
+  const waits = s.phases.filter((p) => /(^|[.:_ ])(sync|wait)/i.test(p.name)).sort((a, b) => b.total_ns - a.total_ns);
+  const wait = waits[0];
+  if (wait !== undefined && count > 0) {
+    return [{ text: wait.name, href: "#phases" }, { text: t.verdict.waits(time(Math.floor(wait.total_ns / count))) }];
+  }
+  const own = sum(s.phases.map((p) => p.self_ns));
+  const top = s.phases.reduce<Phase | null>((best, p) => (best === null || p.self_ns > best.self_ns ? p : best), null);
+  const share = top === null ? null : ppm(top.self_ns, own);
+  if (top === null || share === null || s.phases.length < 2) return [];
+  return [{ text: top.name, href: "#phases" }, { text: t.verdict.mostTime(percent(share)) }];
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0);
+}
