@@ -47,7 +47,7 @@ func asHTTPError(err error) *HTTPError {
 	}
 	var ee *echo.HTTPError
 	if errors.As(err, &ee) {
-		return &HTTPError{Status: ee.Code, Message: strings.ToLower(http.StatusText(ee.Code)), Err: ee.Internal}
+		return &HTTPError{Status: ee.Code, Message: strings.ToLower(http.StatusText(ee.Code)), Hint: routerHint(ee.Code), Err: ee.Internal}
 	}
 	return &HTTPError{
 		Status:  http.StatusInternalServerError,
@@ -55,6 +55,17 @@ func asHTTPError(err error) *HTTPError {
 		Hint:    "the server's log has the cause; try again",
 		Err:     err,
 	}
+}
+
+// routerHint is the next step after the router refused a request.
+func routerHint(status int) string {
+	switch status {
+	case http.StatusNotFound:
+		return "check the address"
+	case http.StatusMethodNotAllowed:
+		return "use a method that the Allow header names"
+	}
+	return "correct the request"
 }
 
 // wantsJSON says whether an error of this request is read by a program: every
