@@ -66,7 +66,8 @@ func (h *TracesAPI) overriddenUpload(c echo.Context) error {
 	case http.MethodHead:
 		return h.headUpload(c)
 	}
-	return echo.ErrMethodNotAllowed
+	return &HTTPError{Status: http.StatusMethodNotAllowed, Message: "an upload takes no POST",
+		Hint: "use PATCH, HEAD or DELETE, or name it in X-HTTP-Method-Override"}
 }
 
 func (h *TracesAPI) createUpload(c echo.Context) error {

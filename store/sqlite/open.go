@@ -68,7 +68,11 @@ func Open(ctx context.Context, path string, opt store.Options) (*Store, error) {
 	// SQLite would create the file with everybody's read permission.
 	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+		hint := "check who may write there"
+		if errors.Is(err, fs.ErrNotExist) {
+			hint = "make the folder first"
+		}
+		return nil, fmt.Errorf("open database: %w; %s", err, hint)
 	}
 	f.Close()
 	unclean := leftLog(abs)
