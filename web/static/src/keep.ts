@@ -4,7 +4,7 @@ import { byID, role } from "./dom";
 import { bytes, duration } from "./format";
 import { Rate } from "./rate";
 import { t } from "./strings";
-import { Upload, UploadError } from "./tus";
+import { Upload, UploadError, type Stored } from "./tus";
 
 /** What the block can show for a trace. */
 export type Keepable =
@@ -25,7 +25,7 @@ interface Attempt {
   share: number;
   paused: boolean;
   running: boolean;
-  id: string | null;
+  stored: Stored | null;
   error: string | null;
 }
 
@@ -82,7 +82,7 @@ export class KeepView {
       share: 0,
       paused: false,
       running: true,
-      id: null,
+      stored: null,
       error: null,
     };
     this.attempts.set(file, attempt);
@@ -94,7 +94,7 @@ export class KeepView {
     attempt.rate.add(attempt.upload.sent, performance.now());
     this.render();
     try {
-      attempt.id = await attempt.upload.run();
+      attempt.stored = await attempt.upload.run();
     } catch (err) {
       if (attempt.paused) return;
       if (!this.attempts.has(file)) return;
@@ -143,13 +143,13 @@ export class KeepView {
 
   private render(): void {
     const { attempt } = this;
-    const open = attempt !== null && attempt.id === null && attempt.error === null;
+    const open = attempt !== null && attempt.stored === null && attempt.error === null;
     this.block.hidden = this.shown.kind === "none";
     byID("keep-url").hidden = this.shown.kind !== "kept";
-    this.form.hidden = this.shown.kind !== "file" || open || attempt?.id != null;
+    this.form.hidden = this.shown.kind !== "file" || open || attempt?.stored != null;
     this.progress.hidden = !open;
     const result = byID("keep-result");
-    result.hidden = attempt?.id == null;
+    result.hidden = attempt?.stored == null;
     const error = byID("keep-error");
     error.hidden = attempt?.error == null;
     error.textContent = attempt?.error ?? "";
@@ -159,10 +159,10 @@ export class KeepView {
       role(this.progress, "text").textContent = attempt.text;
       this.pause.textContent = attempt.paused ? t.keep.resume : t.keep.pause;
     }
-    if (attempt.id !== null) {
-      role(result, "text").textContent = t.keep.kept;
+    if (attempt.stored !== null) {
+      role(result, "text").textContent = attempt.stored.existing ? t.keep.existing : t.keep.kept;
       const link = role<HTMLAnchorElement>(result, "link");
-      link.href = `/trace?trace=${this.api.traces}/${encodeURIComponent(attempt.id)}/content`;
+      link.href = `/trace?trace=${this.api.traces}/${attempt.stored.id}/content`;
     }
   }
 }

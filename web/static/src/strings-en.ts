@@ -225,9 +225,7 @@ export const en = {
     checking: "the server is checking and storing it",
     kept: "Kept on the server.",
     existing: "The server had these bytes already; nothing was stored twice.",
-    open: "Open the kept trace",
     failed: (why: string) => `Not kept: ${why}`,
     cancelled: "Cancelled; nothing was kept.",
-    gone: "the server no longer knows this upload",
   },
 };

@@ -258,9 +258,7 @@ export const zh: Strings = {
     checking: "服务器正在检查并保存",
     kept: "已保存到服务器。",
     existing: "服务器已有相同内容，没有重复保存。",
-    open: "打开已保存的跟踪",
     failed: (why) => `未保存：${why}`,
     cancelled: "已取消，没有保存任何内容。",
-    gone: "服务器已不认识此上传",
   },
 };

@@ -11,6 +11,13 @@ export class UploadError extends Error {
   }
 }
 
+/** What a finished upload has become. */
+export interface Stored {
+  id: string;
+  /** The server had the same bytes already. */
+  existing: boolean;
+}
+
 export interface UploadEvents {
   progress(sent: number): void;
   /** The connection is lost; the next try follows after ms. */
@@ -44,10 +51,10 @@ export class Upload {
   ) {}
 
   /**
-   * Sends what is missing and returns the stored trace's id. Throws UploadError when the server refuses
+   * Sends what is missing and returns the stored trace. Throws UploadError when the server refuses
    * for good, and an AbortError after stop(); run may then be called again and goes on.
    */
-  async run(): Promise<string> {
+  async run(): Promise<Stored> {
     this.abort = new AbortController();
     let resync = this.location !== null;
     for (let tries = 0; ; ) {
@@ -59,9 +66,9 @@ export class Upload {
           resync = false;
         }
         const before = this.offset;
-        const id = await this.send();
+        const done = await this.send();
         if (this.offset > before) tries = 0;
-        if (id !== null) return id;
+        if (done !== null) return done;
       } catch (err) {
         if (this.abort.signal.aborted || err instanceof UploadError) throw err;
         if (++tries >= mostTries) throw new UploadError(err instanceof Error ? err.message : String(err));
@@ -103,27 +110,27 @@ export class Upload {
     this.location = location;
   }
 
-  /** Where the server is. Its id when all is there: the answer to the last piece was lost then. */
-  private async ask(): Promise<string | null> {
+  /** Where the server is. The trace when all is there: the answer to the last piece was lost then. */
+  private async ask(): Promise<Stored | null> {
     const response = await this.call("HEAD", this.location!, {});
     const offset = Number(response.headers.get("Upload-Offset") ?? NaN);
     if (!(offset >= 0 && offset <= this.blob.size)) throw new UploadError("the server lost track of the upload");
     this.offset = offset;
     this.events.progress(offset);
-    return response.headers.get("X-Trace-Id");
+    return stored(response);
   }
 
-  private async send(): Promise<string | null> {
+  private async send(): Promise<Stored | null> {
     const piece = this.blob.slice(this.offset, this.offset + pieceBytes);
     const headers = { "Upload-Offset": String(this.offset), "Content-Type": "application/offset+octet-stream" };
     const response = await this.call("PATCH", this.location!, headers, piece);
     this.offset = Number(response.headers.get("Upload-Offset") ?? this.offset + piece.size);
     this.events.progress(this.offset);
-    const id = response.headers.get("X-Trace-Id");
-    if (id === null && this.offset >= this.blob.size) {
+    const done = stored(response);
+    if (done === null && this.offset >= this.blob.size) {
       throw new UploadError("the server took all bytes but did not say where the trace is");
     }
-    return id;
+    return done;
   }
 
   /** One request. A refusal is an UploadError; what may pass (no connection, 5xx, an offset gone astray) any other error. */
@@ -143,6 +150,11 @@ export class Upload {
     if (passing || response.status === 409 || response.status === 423 || response.status === 429) throw new Error(said.message);
     throw said;
   }
+}
+
+function stored(response: Response): Stored | null {
+  const id = response.headers.get("X-Trace-Id");
+  return id === null ? null : { id, existing: response.headers.get("X-Trace-Existing") === "true" };
 }
 
 /** The server's own words, where it has any. */

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fold, pieces } from "./names";
+
+test("template arguments are told apart, brackets nested", () => {
+  assert.deepEqual(pieces("void k<float, A<2> >(float*)"), [
+    { text: "void k", argument: false },
+    { text: "<float, A<2> >", argument: true },
+    { text: "(float*)", argument: false },
+  ]);
+  assert.deepEqual(pieces("plain"), [{ text: "plain", argument: false }]);
+  assert.deepEqual(pieces("a < b"), [{ text: "a < b", argument: false }]);
+});
+
+test("long names keep their beginning and their end", () => {
+  const name = "b".repeat(100) + "e".repeat(100);
+  const text = fold(pieces(name)).map((p) => p.text).join("");
+  assert.equal(text, "b".repeat(52) + "…" + "e".repeat(36));
+  assert.equal(fold(pieces("short")).length, 1);
+});

@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setLanguage } from "./strings";
+import type { Device, Phase, Shape, Step, StepKind, Summary } from "./summary";
+import { parseSummary } from "./summary";
+import { verdict } from "./verdict";
+
+const ms = 1e6;
+
+const step = (index: number, kind: StepKind, n: number | null, dur: number): Step => ({
+  index,
+  name: `deepinfer:launch_forward_N${n}_B${n}`,
+  kind,
+  n,
+  b: n,
+  start_ns: index * 40 * ms,
+  dur_ns: dur,
+  names: [],
+  cpu_ns: ms,
+  graph: "replay",
+  kernels: 100,
+  gpu: null,
+});
+
+const device = (busy: number, idle: number, exposed: number): Device => ({
+  id: 0,
+  kernels: 1,
+  sum_ns: busy,
+  busy_ns: busy,
+  idle_ns: idle,
+  copy_ns: 0,
+  comm_ns: exposed,
+  streams: 1,
+  compute_ns: busy,
+  exposed_comm_ns: exposed,
+  first_ns: 0,
+  last_ns: busy + idle,
+  graph_kernels: 0,
+  stream_list: [],
+});
+
+const phase = (name: string, total: number, self = total): Phase => ({
+  name,
+  prefix: "deepinfer:",
+  group: "other",
+  count: 20,
+  total_ns: total,
+  self_ns: self,
+  mean_ns: 0,
+  min_ns: 0,
+  p50_ns: 0,
+  p95_ns: 0,
+  p99_ns: 0,
+  max_ns: 0,
+  share_ppm: null,
+  threads: 1,
+  hist: null,
+});
+
+const shape = (n: number, replays: number, misses: number): Shape => ({
+  name: `launch_forward_N${n}_B${n}`,
+  n,
+  b: n,
+  count: replays + misses,
+  cpu_total_ns: ms,
+  kernels: 1,
+  graph: misses > 0 ? "miss" : "replay",
+  source: "deepinfer",
+  kind: "decode",
+  cpu_mean_ns: ms,
+  cpu_max_ns: ms,
+  kernels_mean: 1000,
+  gpu_span_mean_ns: null,
+  gpu_busy_mean_ns: null,
+  replays,
+  misses,
+  partials: 0,
+  spans: [],
+});
+
+function summary(over: Partial<Summary>): Summary {
+  return {
+    schema: "stepscope.trace/1",
+    file: { name: "a.json", bytes: 1, json_bytes: 1, compression: "none" },
+    health: {
+      verdict: "ok", truncated: false, truncated_at: null, events: 9, slices: 9, skipped: 0, repaired: 0,
+      clipped: 0, unfinished: 0, unresolved: 0, warnings: [],
+    },
+    facts: {
+      producer: "deepinfer", rank: null, world_size: null, backend: null, gpu_names: [], gpu_count: null,
+      versions: {}, trace_name: null, host: null, processes: [], threads: 1,
+    },
+    start_ns: null, span_ns: null, categories: {}, category_ns: {}, devices: [], phases: [], tree: [], threads: [],
+    shapes: [], steps: [], kernels: [], links: null, graph: null, collectives: [], overhead: null, counters: 0,
+    events_by_phase: {}, columns: null,
+    ...over,
+  };
+}
+
+const say = (over: Partial<Summary>) => verdict(summary(over)).map((p) => p.text).join("");
+
+test("a whole DeepInfer trace in a sentence", () => {
+  const steps = [
+    ...Array.from({ length: 18 }, (_, i) => step(i, "decode", 64, 41 * ms)),
+    step(18, "prefill", 4, 90 * ms),
+    step(19, "idle", null, 1 * ms),
+  ];
+  const text = say({
+    steps,
+    devices: [device(810 * ms, 190 * ms, 100 * ms)],
+    shapes: [shape(64, 17, 0), shape(72, 0, 1)],
+    phases: [phase("deepinfer:schedule", 80 * ms), phase("deepinfer:worker.post_process.sync", 36.1 * ms)],
+  });
+  assert.equal(
+    text,
+    "20 steps, 18 decode at N≈64, 1 prefill, 1 idle; a decode step takes 41.0 ms (median); " +
+      "GPU busy 81.0 %, 10.0 % waiting for communication; the graph missed for N=72; " +
+      "deepinfer:worker.post_process.sync waits 1.90 ms a step.",
+  );
+});
+
+test("a trace without steps or GPU says so", () => {
+  assert.equal(say({}), "No step names in this trace; no GPU activity recorded.");
+  const links = { launches: 2, graph_launches: 0, linked_kernels: 0, unlinked_kernels: 0, unlinked_launches: 2, latency: null };
+  assert.equal(say({ links }), "No step names in this trace; no GPU activity recorded (2 launches).");
+});
+
+test("without a waiting phase the one with most of the time is named", () => {
+  const text = say({ phases: [phase("a", 100, 25), phase("b", 75, 75)] });
+  assert.match(text, /; b takes most of the CPU's time, 75\.0 % of it\.$/);
+});
+
+test("an empty trace and a truncated one", () => {
+  const health = summary({}).health;
+  assert.equal(say({ health: { ...health, slices: 0 } }), "An empty trace: no slice in it.");
+  assert.match(say({ health: { ...health, truncated: true, truncated_at: 401 } }), /the file ends early: figures cover what is there\.$/);
+});
+
+test("the same in Chinese", () => {
+  setLanguage("zh");
+  try {
+    assert.equal(
+      say({ steps: [step(0, "decode", 64, 41 * ms)], devices: [device(81 * ms, 19 * ms, 0)] }),
+      "1 步，解码 1（N≈64）；解码步中位数 41.0 ms；GPU 忙 81.0 %。",
+    );
+  } finally {
+    setLanguage("en");
+  }
+});
+
+test("the absolute start is exact", () => {
+  const text = JSON.stringify({ ...summary({}), start_ns: 0 }).replace('"start_ns":0', '"start_ns":1712345678000250513');
+  assert.equal(parseSummary(text).start, 1712345678000250513n);
+  assert.equal(parseSummary(JSON.stringify(summary({}))).start, null);
+  assert.throws(() => parseSummary('{"schema":"other"}'), /unknown summary schema "other"/);
+});
