@@ -1,0 +1,136 @@
+package trace
+
+// gpuArgs are the arguments of GPU work and runtime calls that the analysis joins on.
+type gpuArgs struct {
+	device, stream       int64
+	corr                 uint64 // 0: none
+	hasDevice, hasStream bool
+	graph                bool // has a graph id: the work came out of a graph replay
+}
+
+// eachArg calls f with the key and the value's bounds of every member of the object
+// b[i:end]. It stops at the first member that cannot be read: what stands before counts.
+// b must be padded.
+func eachArg(b []byte, i, end int, f func(key []byte, v, vEnd int)) {
+	if i >= end {
+		return
+	}
+	for i++; ; {
+		i = skipSpace(b, i)
+		if i >= end || b[i] != '"' {
+			return
+		}
+		e, _, st := scanString(b, i+1, end)
+		if st != stOK {
+			return
+		}
+		key := b[i+1 : e]
+		i = skipSpace(b, e+1)
+		if i >= end || b[i] != ':' {
+			return
+		}
+		i = skipSpace(b, i+1)
+		if i >= end {
+			return
+		}
+		ve, _, st := skipValue(b, i, end)
+		if st != stOK {
+			return
+		}
+		f(key, i, ve)
+		i = skipSpace(b, ve)
+		if i >= end || b[i] != ',' {
+			return
+		}
+		i++
+	}
+}
+
+// readGPUArgs reads the arguments that GPU work and runtime calls carry.
+func (r *Reader) readGPUArgs(b []byte, i, end int) (a gpuArgs) {
+	if i >= end {
+		return a
+	}
+	for i++; ; {
+		i = skipSpace(b, i)
+		if i >= end || b[i] != '"' {
+			return a
+		}
+		k := load64(b, i+1)
+		e, _, st := scanString(b, i+1, end)
+		if st != stOK {
+			return a
+		}
+		n := e - i - 1
+		i = skipSpace(b, e+1)
+		if i >= end || b[i] != ':' {
+			return a
+		}
+		i = skipSpace(b, i+1)
+		if i >= end {
+			return a
+		}
+		var ve int
+		switch {
+		case n == 6 && k&(1<<48-1) == 'd'|'e'<<8|'v'<<16|'i'<<24|'c'<<32|'e'<<40:
+			a.device, ve, a.hasDevice, st = argInt(b, i, end)
+		case n == 6 && k&(1<<48-1) == 's'|'t'<<8|'r'<<16|'e'<<24|'a'<<32|'m'<<40:
+			a.stream, ve, a.hasStream, st = argInt(b, i, end)
+		case n == 11 && k == 'c'|'o'<<8|'r'<<16|'r'<<24|'e'<<32|'l'<<40|'a'<<48|'t'<<56:
+			var v int64
+			v, ve, _, st = argInt(b, i, end)
+			a.corr = uint64(v)
+		case n == 8 && k == 'g'|'r'<<8|'a'<<16|'p'<<24|'h'<<32|' '<<40|'i'<<48|'d'<<56:
+			var v int64
+			v, ve, _, st = argInt(b, i, end)
+			a.graph = v != 0
+		default:
+			ve, _, st = skipValue(b, i, end)
+		}
+		if st != stOK {
+			return a
+		}
+		i = skipSpace(b, ve)
+		if i >= end || b[i] != ',' {
+			return a
+		}
+		i++
+	}
+}
+
+// argInt reads an integer argument, also one in quotes; ok is false for anything else.
+func argInt(b []byte, i, w int) (v int64, end int, ok bool, st status) {
+	j := i
+	for j-i < 18 && isDigit(b[j]) {
+		v = v*10 + int64(b[j]-'0')
+		j++
+	}
+	if j > i && j < w && (b[j] == ',' || b[j] == '}' || isSpace(b[j])) {
+		return v, j, true, stOK
+	}
+	s, e, end, st := valueText(b, i, w)
+	if st != stOK || s < 0 {
+		return 0, end, false, st
+	}
+	v, k := parseInt(b[s:e])
+	if k == numWrapped {
+		v, k = wrapped(b[s:e]), numOK
+	}
+	if k != numOK {
+		v = 0
+	}
+	return v, end, k == numOK, stOK
+}
+
+// argText returns the text of the string or number argument b[v:end], decoded, without
+// the second pair of quotes that some producers wrap around it.
+func argText(b []byte, v, end int) []byte {
+	s := b[v:end]
+	if len(s) >= 2 && s[0] == '"' {
+		s = decodeString(s[1 : len(s)-1])
+		if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {
+			s = s[1 : len(s)-1]
+		}
+	}
+	return s
+}

@@ -1,0 +1,151 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+)
+
+type deviceWork struct {
+	key         deviceKey
+	d           Device
+	rowsOnIt    bool
+	busy        []span
+	compute     []span
+	comm        []span
+	copies      []span
+	first, last int64
+	streams     map[int64]*streamWork
+}
+
+type streamWork struct {
+	s    Stream
+	busy []span
+}
+
+// sumDevices sums the GPU work per device and stream. Busy is the union of kernels, copies
+// and memsets; annotations and synchronisations on the GPU's rows are not work.
+func (a *analysis) sumDevices() {
+	var devs []*deviceWork
+	at := map[deviceKey]*deviceWork{}
+	get := func(k deviceKey) *deviceWork {
+		d := at[k]
+		if d == nil {
+			d = &deviceWork{key: k, streams: map[int64]*streamWork{}}
+			at[k] = d
+			devs = append(devs, d)
+		}
+		return d
+	}
+	byLane := make([]*streamWork, len(a.p.lanes.list))
+	devOfLane := make([]*deviceWork, len(a.p.lanes.list))
+	lane := func(i uint32) (*deviceWork, *streamWork) {
+		if byLane[i] == nil {
+			l := a.p.lanes.list[i]
+			d := get(deviceKey{l.rank, l.device})
+			st := d.streams[l.stream]
+			if st == nil {
+				st = &streamWork{s: Stream{ID: l.stream}}
+				d.streams[l.stream] = st
+			}
+			byLane[i], devOfLane[i] = st, d
+		}
+		return devOfLane[i], byLane[i]
+	}
+	for i, g := range a.gpu {
+		if g.kind == rowDevice {
+			continue
+		}
+		d, st := lane(g.lane)
+		sp := span{g.ts, satEnd(g.ts, g.dur)}
+		if a.timed(g) {
+			d.reach(sp)
+			d.busy = append(d.busy, sp)
+			st.busy = append(st.busy, sp)
+		}
+		if g.kind != rowKernel {
+			st.s.CopiesOrSets++
+			if a.timed(g) {
+				d.copies = append(d.copies, sp)
+			}
+			continue
+		}
+		st.s.Kernels++
+		st.s.Sum = satAdd(st.s.Sum, g.dur)
+		if a.fromGraph(i) {
+			d.d.GraphKernel++
+		}
+		switch {
+		case !a.timed(g):
+		case a.p.names.flags[g.name]&nfComm != 0:
+			d.comm = append(d.comm, sp)
+		default:
+			d.compute = append(d.compute, sp)
+		}
+	}
+	for i, s := range a.p.over.lanes {
+		if s == (laneSum{}) {
+			continue
+		}
+		_, st := lane(uint32(i))
+		st.s.Kernels += s.kernels
+		st.s.CopiesOrSets += s.other
+		st.s.Sum = satAdd(st.s.Sum, s.sum)
+	}
+	for i := range a.p.over.devices {
+		o := &a.p.over.devices[i]
+		d := get(o.key)
+		for _, sp := range o.busy.list {
+			d.reach(sp)
+		}
+		d.busy = append(d.busy, o.busy.list...)
+		d.compute = append(d.compute, o.compute.list...)
+		d.comm = append(d.comm, o.comm.list...)
+		d.copies = append(d.copies, o.copy.list...)
+	}
+	slices.SortFunc(devs, func(x, y *deviceWork) int {
+		return cmp.Or(cmp.Compare(a.p.names.str(x.key.rank), a.p.names.str(y.key.rank)), cmp.Compare(x.key.device, y.key.device))
+	})
+	for _, d := range devs {
+		a.s.Devices = append(a.s.Devices, d.finish(a))
+	}
+}
+
+// fromGraph reports whether GPU work i came out of a graph replay.
+func (a *analysis) fromGraph(i int) bool {
+	if a.gpu[i].flags&rowGraph != 0 {
+		return true
+	}
+	l := a.launchOf[i]
+	return l >= 0 && a.p.names.flags[a.launches[l].name]&nfGraph != 0
+}
+
+func (d *deviceWork) reach(sp span) {
+	if !d.rowsOnIt {
+		d.first, d.last, d.rowsOnIt = sp.s, sp.e, true
+		return
+	}
+	d.first, d.last = min(d.first, sp.s), max(d.last, sp.e)
+}
+
+func (d *deviceWork) finish(a *analysis) Device {
+	x := d.d
+	x.ID = itoa(d.key.device)
+	if r := a.p.names.str(d.key.rank); r != "" {
+		x.ID = r + " " + x.ID
+	}
+	both := total(union(slices.Concat(d.compute, d.comm)))
+	x.Busy, x.Compute, x.Comm, x.Copy = total(union(d.busy)), total(union(d.compute)), total(union(d.comm)), total(union(d.copies))
+	x.ExposedComm = both - x.Compute
+	if d.rowsOnIt {
+		x.First, x.Last = d.first-a.origin, d.last-a.origin
+		x.Idle = spanOf(d.first, d.last) - x.Busy
+	}
+	for _, st := range d.streams {
+		st.s.Busy = total(union(st.busy))
+		x.Kernels += st.s.Kernels
+		x.Sum = satAdd(x.Sum, st.s.Sum)
+		x.Streams = append(x.Streams, st.s)
+	}
+	slices.SortFunc(x.Streams, func(s, t Stream) int { return cmp.Compare(s.ID, t.ID) })
+	return x
+}

@@ -1,0 +1,107 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// sumKernels lists the kernels by name and what they say of graphs and collectives.
+func (a *analysis) sumKernels() {
+	graphCount := map[nameID]int64{}
+	for i, g := range a.gpu {
+		if g.kind == rowKernel && a.fromGraph(i) {
+			graphCount[g.name]++
+			a.s.Graph.Kernels++
+			a.s.Graph.KernelTime = satAdd(a.s.Graph.KernelTime, g.dur)
+		}
+	}
+	a.s.Graph.Launches = a.s.Links.GraphLaunches
+	for _, k := range a.p.kernels.list {
+		name := a.p.names.str(k.name)
+		a.s.Graph.KernelTotal = satAdd(a.s.Graph.KernelTotal, k.total)
+		a.s.Kernels = append(a.s.Kernels, Kernel{
+			Name: name, Class: kernelClass(name), Count: k.count, Total: k.total, Mean: k.total / k.count, Max: k.max,
+			Graph: max(graphCount[k.name], k.graph),
+		})
+	}
+	slices.SortFunc(a.s.Kernels, func(x, y Kernel) int {
+		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name))
+	})
+	for _, c := range a.p.collectives {
+		name := a.p.names.str(c.key.name)
+		if name == "" {
+			name = collectiveOf(a.p.names.str(c.kernel))
+		}
+		x := Collective{Name: name, Count: c.count, Total: c.total, Max: c.max, RanksPartial: c.key.partial}
+		if c.key.groupSize >= 0 {
+			x.GroupSize = some(c.key.groupSize)
+		}
+		a.addCollective(x)
+	}
+	slices.SortStableFunc(a.s.Collectives, func(x, y Collective) int {
+		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name), cmp.Compare(x.GroupSize.V, y.GroupSize.V))
+	})
+}
+
+func (a *analysis) addCollective(x Collective) {
+	for i := range a.s.Collectives {
+		c := &a.s.Collectives[i]
+		if c.Name == x.Name && c.GroupSize == x.GroupSize && c.RanksPartial == x.RanksPartial {
+			c.Count += x.Count
+			c.Total = satAdd(c.Total, x.Total)
+			c.Max = max(c.Max, x.Max)
+			return
+		}
+	}
+	a.s.Collectives = append(a.s.Collectives, x)
+}
+
+// collectiveOf names the operation of an NCCL kernel by the kernel's own name, spelled as
+// PyTorch spells it.
+func collectiveOf(kernel string) string {
+	l := lowered(kernel)
+	for _, m := range [...][2]string{
+		{"allreduce", "allreduce"}, {"allgather", "all_gather"}, {"reducescatter", "reduce_scatter"},
+		{"broadcast", "broadcast"}, {"alltoall", "all_to_all"}, {"sendrecv", "send_recv"}, {"reduce", "reduce"},
+	} {
+		if strings.Contains(l, m[0]) {
+			return m[1]
+		}
+	}
+	return "unknown"
+}
+
+// kernelClasses sorts kernels by what they do: the first class one of whose words stands
+// in the name, in lower case, wins. The words come from the names that PyTorch, vLLM,
+// SGLang, TensorRT-LLM, FlashInfer, cuBLAS, CUTLASS and AITER give their kernels.
+var kernelClasses = [...]struct {
+	class string
+	words []string
+}{
+	{"communication", []string{"nccl", "rccl", "allreduce", "all_reduce", "cross_device_reduce", "allgather", "all_gather",
+		"reduce_scatter", "reducescatter", "nvshmem", "deep_ep", "alltoall", "all_to_all", "moe_a2a"}},
+	{"copy", []string{"memcpy", "memset", "copybuffer", "direct_copy", "copy_kernel", "catarray", "fillfunctor", "copy_device"}},
+	{"attention", []string{"flash", "fmha", "attention", "attn", "mla_", "paged_", "prefillwithkv", "decodewithkv", "xqa", "unified_attention",
+		"reshape_and_cache", "concat_and_cache", "kv_cache", "rotary", "rope"}},
+	{"moe", []string{"moe", "expert", "topkgating", "topk_gating", "grouped_gemm", "group_gemm"}},
+	{"sampling", []string{"sampl", "softmax", "argmax", "topk", "top_k", "top_p", "topp", "multinomial", "radixsort", "radix_sort", "sort", "penalt"}},
+	{"norm", []string{"norm"}},
+	{"gemm", []string{"gemm", "matmul", "cutlass", "cublas", "nvjet", "_mm_", "wgmma", "cijk_", "xmma", "gemv", "splitk", "marlin", "machete",
+		"sm80_", "sm90_", "sm100_", "ampere_", "volta_", "hopper_", "turing_", "conv2d", "convolve", "winograd", "implicit_convolve"}},
+	{"reduce", []string{"reduce", "scan", "cumsum"}},
+	{"elementwise", []string{"elementwise", "silu", "gelu", "activation", "act_and_mul", "quant", "triton_poi", "vectorized", "add_kernel",
+		"mul_kernel", "index", "embedding", "gather", "scatter", "where", "triton_"}},
+}
+
+func kernelClass(name string) string {
+	l := lowered(name)
+	for _, c := range kernelClasses {
+		for _, w := range c.words {
+			if strings.Contains(l, w) {
+				return c.class
+			}
+		}
+	}
+	return "other"
+}

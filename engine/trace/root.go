@@ -1,0 +1,220 @@
+package trace
+
+import "bytes"
+
+// startRoot looks at the first byte that is not blank.
+func (r *Reader) startRoot() status {
+	b, w := r.buf, r.w
+	if r.base+int64(r.r) == 0 && w-r.r < 3 && !r.eof {
+		return stMore
+	}
+	if r.base+int64(r.r) == 0 && bytes.HasPrefix(b[r.r:w], []byte("\xef\xbb\xbf")) {
+		r.r += 3
+	}
+	i, st := r.skipBlank(b, r.r, w)
+	if st == stMore {
+		r.r = min(i, w)
+		return stMore
+	}
+	r.r = i
+	switch b[i] {
+	case '{':
+		r.root, r.state, r.member = '{', stateHeader, false
+	case '[':
+		r.root = '['
+		r.sh.header.array = true
+		r.openArray(r.base + int64(i))
+	default:
+		if w-i < 16 && !r.eof {
+			return stMore // enough to say what it is
+		}
+		r.fail("this is not a trace: it begins with "+describe(b[i:w]), hintFor(b[i:w]), r.base+int64(i))
+		return stOK
+	}
+	r.r++
+	return stOK
+}
+
+// openArray enters a list of events whose bracket stands at off.
+func (r *Reader) openArray(off int64) {
+	r.sh.header.eventLists++
+	r.state, r.afterElem, r.sawComma, r.comma = stateArray, false, false, off
+}
+
+// skipBlank steps over white space and comments; comments are counted. It may only be
+// called where the next token's start is looked for, between elements.
+func (r *Reader) skipBlank(b []byte, i, w int) (int, status) {
+	for {
+		i = skipSpace(b, i)
+		if i >= w {
+			return i, stMore
+		}
+		if b[i] != '/' {
+			return i, stOK
+		}
+		if i+1 >= w {
+			return i, stMore
+		}
+		e := commentEnd(b, i, w, r.eof)
+		if e < 0 {
+			return i, stMore
+		}
+		if e == i {
+			return i, stOK // a slash that begins no comment
+		}
+		r.sh.note(issComment, r.base+int64(i))
+		i = e
+		r.r = i // a comment is counted once
+	}
+}
+
+// commentEnd returns the index behind the comment at b[i], i if there is none, -1 if it
+// goes on behind w.
+func commentEnd(b []byte, i, w int, eof bool) int {
+	switch b[i+1] {
+	case '/':
+		if k := bytes.IndexByte(b[i:w], '\n'); k >= 0 {
+			return i + k + 1
+		}
+	case '*':
+		if k := bytes.Index(b[i+2:w], []byte("*/")); k >= 0 {
+			return i + 2 + k + 2
+		}
+	default:
+		return i
+	}
+	if eof {
+		return w
+	}
+	return -1
+}
+
+// readHeader reads members of the root object until it enters the list of events or leaves
+// the root.
+func (r *Reader) readHeader() status {
+	for {
+		b, w := r.buf, r.w
+		i, st := r.skipBlank(b, r.r, w)
+		if st == stMore {
+			r.r = min(i, w)
+			return st
+		}
+		r.r = i
+		switch b[i] {
+		case ',':
+			r.r++
+			continue
+		case '}':
+			r.r++
+			r.state = stateTail
+			return stOK
+		case '"':
+		default:
+			return r.damagedHeader(i)
+		}
+		e, _, st := scanString(b, i+1, w)
+		if st != stOK {
+			return st
+		}
+		key := b[i+1 : e]
+		v := skipSpace(b, e+1)
+		if v >= w {
+			return stMore
+		}
+		if b[v] != ':' {
+			return r.damagedHeader(i)
+		}
+		if v = skipSpace(b, v+1); v >= w {
+			return stMore
+		}
+		if b[v] == '[' && string(key) == "traceEvents" {
+			r.openArray(r.base + int64(v))
+			r.r = v + 1
+			return stOK
+		}
+		end, _, st := skipValue(b, v, w)
+		if st == stMore {
+			return stMore
+		}
+		if st == stBad {
+			return r.damagedHeader(i)
+		}
+		if end-i > maxElement {
+			r.enterSkip()
+			return stOK
+		}
+		// A member must end with a comma or the root's end, or its value was misread.
+		n := skipSpace(b, end)
+		if n >= w && !r.eof {
+			return stMore
+		}
+		if n < w && b[n] != ',' && b[n] != '}' && b[n] != '"' && b[n] != '/' {
+			return r.damagedHeader(i)
+		}
+		r.sh.header.set(string(key), b, v, end)
+		r.r = end
+	}
+}
+
+// damagedHeader gives up the member at b[i] and looks for the next known key behind it.
+func (r *Reader) damagedHeader(i int) status {
+	r.sh.note(issHeaderDamaged, r.base+int64(i))
+	r.r = i + 1
+	r.state = stateHunt
+	return stOK
+}
+
+// hunt looks for the next key that a trace's root is known to have, followed by a colon.
+func (r *Reader) hunt() status {
+	b, w := r.buf, r.w
+	for i := r.r; ; {
+		k := bytes.IndexByte(b[i:w], '"')
+		if k < 0 {
+			r.r = w
+			return stMore
+		}
+		i += k
+		r.r = i
+		const longest = 24
+		e := bytes.IndexByte(b[i+1:min(w, i+1+longest)], '"')
+		if e < 0 {
+			if w < i+1+longest && !r.eof {
+				return stMore
+			}
+			i++
+			continue
+		}
+		if headerKeys[string(b[i+1:i+1+e])] {
+			c := skipSpace(b, i+e+2)
+			if c >= w && !r.eof {
+				return stMore
+			}
+			if c < w && b[c] == ':' {
+				r.state = stateHeader
+				return stOK
+			}
+		}
+		i++
+	}
+}
+
+// readTail looks at what follows the root value: nothing should.
+func (r *Reader) readTail() status {
+	b, w := r.buf, r.w
+	i, st := r.skipBlank(b, r.r, w)
+	if st == stMore {
+		r.r = min(i, w)
+		return st
+	}
+	off := r.base + int64(i)
+	if r.sh.tallies[issJunkAfterRoot].count+r.sh.tallies[issSecondDocument].count == 0 {
+		switch b[i] {
+		case '{', '[':
+			r.sh.note(issSecondDocument, off)
+		default:
+			r.sh.note(issJunkAfterRoot, off)
+		}
+	}
+	r.r = w
+	return stMore
+}
