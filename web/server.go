@@ -56,7 +56,7 @@ type Server struct {
 // damaged. Assets that were never built are no failure: the pages say so.
 func New(cfg Config) (*Server, error) {
 	if !cfg.Addr.IsLoopback() && cfg.Token == "" {
-		return nil, errors.New("web: the address can be reached from other machines: give --token, which then guards every change, or bind 127.0.0.1")
+		return nil, errors.New("this address can be reached from other machines: give --token, which then guards every change, or bind 127.0.0.1")
 	}
 	built, err := loadAssets(cfg.Assets)
 	if err != nil {
