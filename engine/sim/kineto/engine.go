@@ -7,7 +7,7 @@ import (
 
 const prefix = "deepinfer:"
 
-// next plans one step. last is the capture's last step: it only matters that nothing is planned after it.
+// next plans one step; the plan is valid until the next one.
 func (p *planner) next(k int, s Step) *plan {
 	p.r = rand.New(rand.NewPCG(p.opt.Seed, 2+uint64(k)))
 	p.plan = plan{

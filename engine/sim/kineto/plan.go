@@ -92,19 +92,18 @@ type plan struct {
 // planner turns steps into plans, one after another, on one clock for the CPU and one for each row of the device.
 type planner struct {
 	plan
-	opt     Options
-	r       *rand.Rand
-	now     int64
-	gpu     [len(streams)]int64 // when each row is free
-	record  uint64              // correlations, external ids and events given out so far
-	corr    uint64
-	event   uint64
-	open    []int32 // annotations
-	nesting []int   // frames
-	op      uint64  // external id of the innermost operator
-	owed    result  // ZOS: what the next step post-processes
-	group   *Group
-	colls   map[collKey]*Collective
+	opt    Options
+	r      *rand.Rand
+	now    int64
+	gpu    [len(streams)]int64 // when each row is free
+	record uint64              // external ids given out so far
+	corr   uint64              // correlations
+	event  uint64              // CUDA events
+	open   []int32             // annotations around the present moment
+	op     uint64              // external id of the innermost operator
+	owed   result              // ZOS: what the next step post-processes
+	group  *Group
+	colls  map[collKey]*Collective
 }
 
 type collKey struct {

@@ -20,7 +20,7 @@ const loggerThread = 96
 
 // Filling frames are about this long until they have been measured, and never closer than this.
 const (
-	guessFrame = 225
+	guessFrame = 262
 	minFrame   = 48
 )
 

@@ -214,7 +214,7 @@ func (c *counter) step(p *plan, kernels int64) {
 	start := p.spans[0].start // every step begins with its schedule range
 	c.closeStep(start)
 	for i := range p.spans {
-		if s := &p.spans[i]; s.parent < 0 && strings.HasPrefix(s.name, prefix) {
+		if s := &p.spans[i]; s.kind == isAnnotation && s.parent < 0 && strings.HasPrefix(s.name, prefix) {
 			c.lastEnd = s.end
 		}
 	}
