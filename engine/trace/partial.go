@@ -190,9 +190,12 @@ const (
 	maxMetas     = 1 << 20
 	maxCounters  = 1 << 18
 
-	defaultRowCap    = 8 << 20 // 320 MB of rows
-	defaultColumnCap = 24 << 20
+	defaultRowCap = 8 << 20 // 320 MB of rows
 )
+
+// DefaultColumns is how many slices a browser keeps in columns unless told otherwise: with
+// the rows, all that fits in 1 GB.
+const DefaultColumns = 24 << 20
 
 func newPartial(rowCap int) *Partial {
 	return &Partial{
@@ -209,9 +212,12 @@ func (p *Partial) note(i issue, off int64) {
 	t.count++
 }
 
-// capped reports whether a table that must hold everything ran full. The result of
-// several readers is then not that of one, and the file is read again by one.
-func (p *Partial) capped() bool {
+// SetFileBytes tells how many bytes the file has as it came, for the summary.
+func (p *Partial) SetFileBytes(n int64) { p.fileBytes = n }
+
+// Capped reports whether a table that must hold everything ran full. The result of several
+// readers is then not that of one, and the file has to be read again by one.
+func (p *Partial) Capped() bool {
 	return p.names.capped || p.tracks.capped || p.lanes.capped || p.flows.capped ||
 		len(p.cats.list) >= maxCategories || len(p.metas) >= maxMetas || len(p.counters) >= maxCounters
 }

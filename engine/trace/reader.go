@@ -66,10 +66,10 @@ type Reader struct {
 }
 
 // NewReader returns a Reader for a whole file.
-func NewReader(o Options) *Reader { return newReader(o, 0, noEnd, 0) }
+func NewReader(o Options) *Reader { return newReader(o, 0, NoEnd, 0) }
 
-// noEnd is the end of a range that goes to the end of the file.
-const noEnd = 1 << 62
+// NoEnd is the end of a range that goes to the end of the file.
+const NoEnd = 1 << 62
 
 // NewRangeReader returns a Reader for the events that begin in [start, end) of an
 // uncompressed file, where a later range begins at end. With start 0 it begins with the

@@ -29,7 +29,7 @@ func readCuts(src io.ReaderAt, size int64, cuts []int64, o Options) (*Partial, e
 	rs := make([]*rangeReader, len(cuts)+1)
 	var wg sync.WaitGroup
 	for i := range rs {
-		from, to := int64(0), int64(noEnd)
+		from, to := int64(0), int64(NoEnd)
 		if i > 0 {
 			from = cuts[i-1]
 		}
@@ -45,7 +45,7 @@ func readCuts(src io.ReaderAt, size int64, cuts []int64, o Options) (*Partial, e
 		return nil, err
 	}
 	for _, p := range parts {
-		if p.capped() && len(parts) > 1 {
+		if p.Capped() && len(parts) > 1 {
 			return Read(io.NewSectionReader(src, 0, size), o)
 		}
 	}
@@ -69,7 +69,7 @@ func joinRanges(rs []*rangeReader, cuts []int64) ([]*Partial, error) {
 			parts = append(parts, cur.Partial())
 			continue
 		}
-		end := int64(noEnd)
+		end := int64(NoEnd)
 		if i+1 < len(cuts) {
 			end = cuts[i+1]
 		}
