@@ -202,6 +202,9 @@ func (c *capture) act(p *plan, cl *call, a *act) {
 	case a.kind != nil:
 		k := Kernel{Correlation: cl.correlation, External: cl.external, Registers: a.kind.regs, Shared: a.kind.shared,
 			Grid: [3]int64{a.grid, a.kind.y, 1}, Block: [3]int64{a.kind.block, 1, 1}}
+		if a.comm != nil {
+			k.Grid = [3]int64{a.kind.y, 1, 1} // NCCL's blocks are its channels
+		}
 		if a.node != 0 {
 			k.Graph, k.Node = p.graph, a.node
 		} else {

@@ -108,7 +108,7 @@ func (p *planner) place(k *kernelKind, s Step, dur, notBefore int64, node uint64
 	a := act{kind: k, name: k.name, dur: max(dur, 1_000), grid: (int64(s.B) + k.rows - 1) / k.rows, node: node}
 	notBefore = max(notBefore, p.gpu[rowCompute]+graphGap)
 	if k.comm != nil {
-		a.row, a.comm, a.grid = rowComm, p.collective(k.comm, s.B), 1
+		a.row, a.comm = rowComm, p.collective(k.comm, s.B)
 	}
 	placed := p.put(a, notBefore)
 	if k.comm != nil {

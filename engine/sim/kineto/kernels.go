@@ -31,7 +31,7 @@ type kernelKind struct {
 	fn     *function
 	weight int64 // share of the forward's time
 	rows   int64 // tokens that a block works on
-	y      int64 // blocks beside each other
+	y      int64 // blocks beside each other; a collective's channels
 	block  int64
 	regs   int64
 	shared int64
