@@ -97,8 +97,8 @@ func (a *analysis) matchBegins() {
 			be = append(be, x)
 		}
 	}
-	slices.SortStableFunc(be, func(x, y *row) int {
-		return cmp.Or(cmp.Compare(x.track, y.track), cmp.Compare(x.ts, y.ts))
+	sortBy(be, func(x, y **row) int {
+		return cmp.Or(cmp.Compare((*x).track, (*y).track), cmp.Compare((*x).ts, (*y).ts))
 	})
 	var stack []*row
 	cats := append([]category(nil), a.p.cats.list...)
@@ -129,7 +129,7 @@ func (a *analysis) matchBegins() {
 			a.s.Categories = append(a.s.Categories, CategorySum{a.p.names.str(c.name), c.count, c.total})
 		}
 	}
-	slices.SortFunc(a.s.Categories, func(x, y CategorySum) int { return cmp.Compare(x.Name, y.Name) })
+	sortBy(a.s.Categories, func(x, y *CategorySum) int { return cmp.Compare(x.Name, y.Name) })
 	for i := range a.matched {
 		m := &a.matched[i]
 		if a.p.cats.list[m.lane].class == clsAnnotation || a.p.names.flags[m.name]&nfDeepInfer != 0 {
@@ -184,16 +184,16 @@ func (a *analysis) timed(x *row) bool { return x.ts != 0 || a.zerosCount }
 // sortAnnotations orders them per thread, outermost first.
 func (a *analysis) sortAnnotations() {
 	a.annotations = slices.DeleteFunc(a.annotations, func(x *row) bool { return !a.timed(x) })
-	slices.SortStableFunc(a.annotations, func(x, y *row) int {
-		return cmp.Or(cmp.Compare(x.track, y.track), cmp.Compare(x.ts, y.ts), cmp.Compare(y.dur, x.dur))
+	sortBy(a.annotations, func(x, y **row) int {
+		return cmp.Or(cmp.Compare((*x).track, (*y).track), cmp.Compare((*x).ts, (*y).ts), cmp.Compare((*y).dur, (*x).dur))
 	})
 }
 
 // link joins GPU work with the launch that caused it, by correlation; in files without
 // correlations by flow. Of several launches with one correlation the outermost wins.
 func (a *analysis) link() {
-	slices.SortStableFunc(a.launches, func(x, y *row) int {
-		return cmp.Or(cmp.Compare(x.ts, y.ts), cmp.Compare(y.dur, x.dur))
+	sortBy(a.launches, func(x, y **row) int {
+		return cmp.Or(cmp.Compare((*x).ts, (*y).ts), cmp.Compare((*y).dur, (*x).dur))
 	})
 	at := map[corrKey]int32{}
 	for i, l := range a.launches {

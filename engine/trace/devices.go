@@ -102,8 +102,8 @@ func (a *analysis) sumDevices() {
 		d.comm = append(d.comm, o.comm.list...)
 		d.copies = append(d.copies, o.copy.list...)
 	}
-	slices.SortFunc(devs, func(x, y *deviceWork) int {
-		return cmp.Or(cmp.Compare(a.p.names.str(x.key.rank), a.p.names.str(y.key.rank)), cmp.Compare(x.key.device, y.key.device))
+	sortBy(devs, func(x, y **deviceWork) int {
+		return cmp.Or(cmp.Compare(a.p.names.str((*x).key.rank), a.p.names.str((*y).key.rank)), cmp.Compare((*x).key.device, (*y).key.device))
 	})
 	for _, d := range devs {
 		a.s.Devices = append(a.s.Devices, d.finish(a))
@@ -146,6 +146,6 @@ func (d *deviceWork) finish(a *analysis) Device {
 		x.Sum = satAdd(x.Sum, st.s.Sum)
 		x.Streams = append(x.Streams, st.s)
 	}
-	slices.SortFunc(x.Streams, func(s, t Stream) int { return cmp.Compare(s.ID, t.ID) })
+	sortBy(x.Streams, func(s, t *Stream) int { return cmp.Compare(s.ID, t.ID) })
 	return x
 }

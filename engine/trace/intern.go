@@ -158,7 +158,7 @@ func flagsOf(s string) (f nameFlags) {
 	if containsFold(s, "nccl") {
 		f |= nfComm
 	}
-	if strings.HasPrefix(s, deepInferPrefix) {
+	if strings.HasPrefix(s, deepInferPrefix) && !strings.HasPrefix(s, "deepinfer::") { // not a C++ operator
 		f |= nfDeepInfer
 	}
 	switch {

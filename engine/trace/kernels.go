@@ -2,7 +2,6 @@ package trace
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 )
 
@@ -25,7 +24,7 @@ func (a *analysis) sumKernels() {
 			Graph: max(graphCount[k.name], k.graph),
 		})
 	}
-	slices.SortFunc(a.s.Kernels, func(x, y Kernel) int {
+	sortBy(a.s.Kernels, func(x, y *Kernel) int {
 		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name))
 	})
 	for _, c := range a.p.collectives {
@@ -39,7 +38,7 @@ func (a *analysis) sumKernels() {
 		}
 		a.addCollective(x)
 	}
-	slices.SortStableFunc(a.s.Collectives, func(x, y Collective) int {
+	sortBy(a.s.Collectives, func(x, y *Collective) int {
 		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name), cmp.Compare(x.GroupSize.V, y.GroupSize.V))
 	})
 }

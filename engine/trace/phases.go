@@ -114,7 +114,7 @@ func (a *analysis) sumPhases() {
 		}
 		a.s.Phases = append(a.s.Phases, ph)
 	}
-	slices.SortFunc(a.s.Phases, func(x, y Phase) int {
+	sortBy(a.s.Phases, func(x, y *Phase) int {
 		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name))
 	})
 	a.writeTree(nodes, roots)
@@ -126,11 +126,11 @@ func (a *analysis) writeTree(nodes []*gather, roots []int) {
 	for _, r := range roots {
 		threadTotal[nodes[r].track] = satAdd(threadTotal[nodes[r].track], nodes[r].total)
 	}
-	byTotal := func(x, y int) int {
-		return cmp.Or(cmp.Compare(nodes[y].total, nodes[x].total), cmp.Compare(a.p.names.str(nodes[x].name), a.p.names.str(nodes[y].name)))
+	byTotal := func(x, y *int) int {
+		return cmp.Or(cmp.Compare(nodes[*y].total, nodes[*x].total), cmp.Compare(a.p.names.str(nodes[*x].name), a.p.names.str(nodes[*y].name)))
 	}
-	slices.SortStableFunc(roots, func(x, y int) int {
-		tx, ty := nodes[x].track, nodes[y].track
+	sortBy(roots, func(x, y *int) int {
+		tx, ty := nodes[*x].track, nodes[*y].track
 		return cmp.Or(cmp.Compare(threadTotal[ty], threadTotal[tx]), cmp.Compare(tx, ty), byTotal(x, y))
 	})
 	threadAt := map[uint32]int{}
@@ -144,7 +144,7 @@ func (a *analysis) writeTree(nodes []*gather, roots []int) {
 			a.s.Threads = append(a.s.Threads, a.thread(n.track))
 		}
 		a.s.Tree = append(a.s.Tree, TreeNode{a.stats(n), t, n.depth})
-		slices.SortStableFunc(n.order, byTotal)
+		sortBy(n.order, byTotal)
 		for _, c := range n.order {
 			if nodes[c].depth < 200 { // recursion stays shallow, whatever the file nests
 				walk(c)

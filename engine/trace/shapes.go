@@ -2,7 +2,6 @@ package trace
 
 import (
 	"cmp"
-	"slices"
 )
 
 // occurrence is one slice of a batch shape.
@@ -93,7 +92,7 @@ func (a *analysis) sumShapesOf(steps []stepRange) {
 			sh.Graph = "partial"
 		}
 	}
-	slices.SortStableFunc(a.s.Shapes, func(x, y Shape) int {
+	sortBy(a.s.Shapes, func(x, y *Shape) int {
 		return cmp.Or(cmp.Compare(y.CPUTotal, x.CPUTotal), cmp.Compare(x.Name, y.Name))
 	})
 }

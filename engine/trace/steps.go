@@ -77,7 +77,7 @@ func (a *analysis) findSteps() {
 			}
 		})
 	}
-	slices.SortStableFunc(steps, func(x, y stepRange) int {
+	sortBy(steps, func(x, y *stepRange) int {
 		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.track, y.track))
 	})
 	for _, x := range steps {
