@@ -141,10 +141,11 @@ export class App {
     });
     trace.reading = reading;
     try {
-      trace.read = await reading.run();
+      const read = await reading.run();
+      trace.read = read;
       if (!this.traces.includes(trace)) return;
       const ms = performance.now() - began;
-      trace.stats = { ms, bytes: trace.read.summary.file.bytes, workers: reading.workers, memory: reading.memory };
+      trace.stats = { ms, bytes: read.summary.file.bytes, workers: reading.workers, memory: reading.memory, columns: read.columns };
       trace.state = "done";
       // Seen in the browser's performance panel, and by measurements.
       performance.measure("stepscope:read", { start: began, detail: { name: trace.name, ...trace.stats } });
@@ -245,7 +246,7 @@ export class App {
       return;
     }
     if (trace.state === "done") {
-      this.results.show(trace.read!, trace.stats);
+      this.results.show(trace.read!, trace.stats!);
       document.title = `${trace.name} · ${this.title}`;
     } else {
       this.results.clear();

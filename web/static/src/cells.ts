@@ -40,12 +40,12 @@ export function columnsOf(table: HTMLTableElement): Column[] {
   }));
 }
 
-/** Chooses the one unit of a column of times and writes it into the header. */
+/** Writes the column's unit into the header; for times it is chosen by their size, one for the whole column. */
 export function setUnit(column: Column, values: Iterable<CellValue>): void {
-  if (column.type !== "ns") return;
-  column.unit = columnUnit(numbers(values));
   const place = column.head.querySelector("[data-role=unit]");
-  if (place !== null) place.textContent = column.unit.name;
+  if (column.type === "ns") column.unit = columnUnit(numbers(values));
+  const name = column.type === "ns" ? column.unit?.name : column.type === "ppm" ? "%" : undefined;
+  if (place !== null && name !== undefined) place.textContent = name;
 }
 
 function* numbers(values: Iterable<CellValue>): Generator<number> {

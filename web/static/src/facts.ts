@@ -3,7 +3,7 @@
 import { addFact, byID, maybeID } from "./dom";
 import { bytes, exactNs, integer, percent, ppm, time, wallTime } from "./format";
 import { t } from "./strings";
-import type { Health, ReadSummary, Summary, Warning } from "./summary";
+import type { Columns, Health, ReadSummary, Summary, Warning } from "./summary";
 import { DataTable } from "./table";
 
 /** How the reading went, for the last fact. */
@@ -12,10 +12,10 @@ export interface ReadStats {
   bytes: number;
   workers: number;
   memory: number;
+  columns: Columns;
 }
 
-/** null stands where a fact belongs to the page but not to the trace. */
-export function showFacts(read: ReadSummary, stats: ReadStats | null): void {
+export function showFacts(read: ReadSummary, stats: ReadStats): void {
   const { summary: s, start } = read;
   const dl = byID("facts");
   dl.replaceChildren();
@@ -41,22 +41,21 @@ export function showFacts(read: ReadSummary, stats: ReadStats | null): void {
   const versions = Object.entries(facts.versions).map(([k, v]) => `${k.replaceAll("_", " ")} ${v}`);
   if (versions.length > 0) addFact(dl, t.fact.versions, versions.join(", "));
   addFact(dl, t.fact.events, t.facts.events(health.events, health.slices), categoriesText(s));
-  if (s.columns?.capped) addFact(dl, t.fact.columns, t.facts.columns(s.columns.kept, s.columns.total));
-  if (stats !== null) {
-    addFact(
-      dl,
-      t.fact.memory,
-      t.facts.read(time(stats.ms * 1e6), bytes(stats.bytes / (stats.ms / 1e3)), stats.workers, bytes(stats.memory)),
-    );
-  }
+  const { columns } = stats;
+  if (columns.capped) addFact(dl, t.fact.columns, t.facts.columns(columns.kept, columns.total));
+  addFact(
+    dl,
+    t.fact.memory,
+    t.facts.read(time(stats.ms * 1e6), bytes(stats.bytes / (stats.ms / 1e3)), stats.workers, bytes(stats.memory)),
+  );
 }
 
 /** "8 × NVIDIA H100 80GB HBM3"; different models each on its own. */
-function gpuText(names: readonly string[], count: number | null): string {
+function gpuText(names: readonly string[], count: number): string {
   const models = new Map<string, number>();
   for (const n of names) models.set(n, (models.get(n) ?? 0) + 1);
-  if (models.size === 0) return count === null || count === 0 ? "" : String(count);
-  if (models.size === 1 && count !== null) return count > 1 ? `${count} × ${names[0]}` : names[0]!;
+  if (models.size === 0) return count === 0 ? "" : String(count);
+  if (models.size === 1) return count > 1 ? `${count} × ${names[0]}` : names[0]!;
   return [...models].map(([name, n]) => (n > 1 ? `${n} × ${name}` : name)).join(", ");
 }
 
@@ -143,9 +142,9 @@ export function showLaunches(s: Summary): void {
   const block = dl.closest<HTMLElement>("[data-block]") ?? dl;
   dl.replaceChildren();
   const { links, graph } = s;
-  const any = (links !== null && links.launches + links.linked_kernels + links.unlinked_kernels > 0) || s.counters > 0;
+  const any = links.launches + links.linked_kernels + links.unlinked_kernels > 0 || s.counters > 0;
   block.hidden = !any;
-  if (links !== null && any) {
+  if (any) {
     addFact(dl, t.launches.launches, integer(links.launches));
     addFact(dl, t.launches.graphLaunches, integer(links.graph_launches));
     addFact(dl, t.launches.linked, integer(links.linked_kernels));
@@ -153,12 +152,12 @@ export function showLaunches(s: Summary): void {
     if (links.unlinked_launches > 0) addFact(dl, t.launches.unlinkedLaunches, integer(links.unlinked_launches));
     const l = links.latency;
     if (l !== null) {
-      const all = [l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns];
-      addFact(dl, t.launches.latency, all.map(time).join(" / "), `${all.map(exactNs).join(" / ")}\n${t.launches.latencyOver(l.count)}`);
+      const all = [l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns].filter((v) => v !== null);
+      if (all.length > 0) addFact(dl, t.launches.latency, all.map(time).join(" / "), `${all.map(exactNs).join(" / ")}\n${t.launches.latencyOver(l.count)}`);
       if (l.negative > 0) addFact(dl, t.launches.negative, integer(l.negative), t.launches.negativeWhy);
     }
   }
-  if (graph !== null && graph.kernels > 0) {
+  if (graph.kernels > 0) {
     const share = ppm(graph.kernel_ns, graph.kernel_total_ns);
     addFact(
       dl,
@@ -167,7 +166,7 @@ export function showLaunches(s: Summary): void {
       t.launches.graphOf(time(graph.kernel_ns), time(graph.kernel_total_ns), graph.kernels),
     );
   }
-  if (s.overhead !== null && s.overhead.count > 0) {
+  if (s.overhead.count > 0) {
     addFact(dl, t.launches.overhead, t.launches.overheadOf(time(s.overhead.total_ns), s.overhead.count), exactNs(s.overhead.total_ns));
   }
   if (s.counters > 0) addFact(dl, t.launches.counters, integer(s.counters));

@@ -36,6 +36,13 @@ test("a column has one unit, that of its largest value", () => {
   assert.equal(f.columnUnit([]).name, "ns");
 });
 
+test("one large value does not flatten its column", () => {
+  const unit = f.columnUnit([11_700_000_000, 297_000_000, 2_000_000, 1_000_000, 400_000]);
+  assert.equal(unit.name, "ms");
+  assert.equal(f.inUnit(11_700_000_000, unit), "11,700");
+  assert.equal(f.inUnit(400_000, unit), "0.400");
+});
+
 test("shares come in parts per million", () => {
   assert.equal(f.percent(812_345), "81.2 %");
   assert.equal(f.percent(54_321), "5.43 %");

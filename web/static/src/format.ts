@@ -33,13 +33,18 @@ export function timeUnit(ns: number): Unit {
   return unitOf(timeUnits, ns);
 }
 
-/** The one unit of a column: that of its largest value, so that no cell needs more than three digits before the point. */
+/**
+ * The one unit of a column: that of its largest value, so that no cell needs more than three digits before
+ * the point; one finer where a single large value would leave most of the others below a hundredth.
+ */
 export function columnUnit(values: Iterable<number | null | undefined>): Unit {
-  let max = 0;
+  const sizes: number[] = [];
   for (const v of values) {
-    if (v !== null && v !== undefined && Math.abs(v) > max) max = Math.abs(v);
+    if (v !== null && v !== undefined && v !== 0) sizes.push(Math.abs(v));
   }
-  return unitOf(timeUnits, max);
+  const unit = unitOf(timeUnits, sizes.reduce((a, b) => Math.max(a, b), 0));
+  const finer = timeUnits[timeUnits.indexOf(unit) - 1];
+  return finer !== undefined && median(sizes) < unit.scale / 100 ? finer : unit;
 }
 
 /** An integer with its thousands grouped: 12,345. */

@@ -16,7 +16,7 @@ export class GPUView {
   private readonly table = new DataTable<DeviceRow>("gpu", {
     value: (r, key) => (r.stream === null ? deviceValue(r.device, key) : streamValue(r.stream, key)),
     id: (r) => r.id,
-    text: (r) => (r.stream === null ? t.gpu.device(String(r.device.id)) : t.gpu.stream(String(r.stream.stream))),
+    text: (r) => (r.stream === null ? t.gpu.device(r.device.id) : t.gpu.stream(String(r.stream.stream))),
     depth: (r) => r.depth,
     reason: (_, key) => (key === "busy_ppm" ? t.absent.noBusy : t.absent.none),
     samples: (r, key) => (key === "name" || key === "kernels" ? "" : t.samples.kernels((r.stream ?? r.device).kernels)),
@@ -59,15 +59,15 @@ export class GPUView {
 
 function deviceRows(device: Device): DeviceRow[] {
   return [
-    { id: String(device.id), depth: 0, device, stream: null },
+    { id: device.id, depth: 0, device, stream: null },
     ...device.stream_list.map((stream) => ({ id: `${device.id}/${stream.stream}`, depth: 1, device, stream })),
   ];
 }
 
 function deviceValue(d: Device, key: string): number | string | null {
-  if (key === "name") return t.gpu.device(String(d.id));
+  if (key === "name") return t.gpu.device(d.id);
   if (key === "busy_ppm") return ppm(d.busy_ns, d.busy_ns + d.idle_ns);
-  return d[key as Exclude<keyof Device, "stream_list">] ?? null;
+  return d[key as Exclude<keyof Device, "stream_list">];
 }
 
 /** A stream has no figures of its own for the rest: blank, not absent. */

@@ -19,14 +19,14 @@ class FakeReader implements RangeReader {
 
   constructor(
     private readonly events: readonly number[],
-    private readonly options: { guess?: number; fails?: boolean; inside?: number } = {},
+    private readonly options: { guess?: number; fails?: boolean; inside?: number; full?: boolean } = {},
   ) {}
 
   private upTo(end: number): RangeResult {
     const boundary = this.events.find((e) => e >= end);
     this.stop = boundary ?? 1000;
     const atEvent = boundary !== undefined && this.stop !== this.options.inside;
-    return { start: this.begin, stop: this.stop, atEvent };
+    return { start: this.begin, stop: boundary ?? -1, atEvent };
   }
 
   async read(_: unknown, range: Range): Promise<RangeResult> {
@@ -41,8 +41,12 @@ class FakeReader implements RangeReader {
   async partial(): Promise<ArrayBuffer> {
     return new Float64Array(this.events.filter((e) => e >= this.begin && e < this.stop)).buffer;
   }
-  async merge(partial: ArrayBuffer): Promise<void> {
+  async merge(partial: ArrayBuffer): Promise<boolean> {
     this.merged.push(...new Float64Array(partial));
+    return !this.options.full;
+  }
+  async columns(): Promise<string> {
+    return "";
   }
   async summary(): Promise<string> {
     return "";
@@ -105,6 +109,20 @@ test("an event longer than a range covers it", async () => {
   assert.deepEqual(await run(readers), [1, 2]);
   assert.deepEqual(readers[0]!.extended, []);
   assert.deepEqual(readers[0]!.all(), long);
+});
+
+test("a reader that met the end of the file covers all ranges", async () => {
+  const readers = ranges.map(() => new FakeReader([10, 120]));
+  assert.deepEqual(await run(readers), [1, 2, 3]);
+  assert.deepEqual(readers[0]!.extended, []);
+  assert.deepEqual(readers[0]!.all(), [10, 120]);
+});
+
+test("a full table asks for one reader", async () => {
+  const full = ranges.map(() => new FakeReader(events, { full: true }));
+  assert.equal(await readJoined(full, source, ranges, caps, () => undefined), null);
+  const fine = ranges.map((_, k) => new FakeReader(events, k === 2 ? { guess: 600 } : {}));
+  assert.deepEqual(await readJoined(fine, source, ranges, caps, () => undefined), [0, 1, 3]);
 });
 
 test("the first reader's failure is the file's", async () => {

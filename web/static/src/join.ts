@@ -12,7 +12,10 @@ export interface RangeReader {
   /** Goes on after read (or extend) up to a new end. */
   extend(end: number): Promise<RangeResult>;
   partial(): Promise<ArrayBuffer>;
-  merge(partial: ArrayBuffer): Promise<void>;
+  /** False: a table ran full in one of the ranges. */
+  merge(partial: ArrayBuffer): Promise<boolean>;
+  /** JSON of how many slices it keeps in columns. */
+  columns(): Promise<string>;
   summary(name: string, bytes: number): Promise<string>;
   close(): void;
 }
@@ -34,8 +37,10 @@ export function joins(before: RangeResult, next: RangeResult): boolean {
 }
 
 /**
- * Reads all ranges at once and leaves the whole file's result in readers[0].
- * onDrop is told of readers whose guess was wrong: what they have shown so far does not count.
+ * Reads all ranges at once and leaves the whole file's result in readers[0]. Returns the readers whose
+ * ranges count, in file order, or null where a table ran full: then one reader must read it all, since
+ * only its cap falls where it always does. onDrop is told of readers whose guess was wrong: what they
+ * have shown so far does not count.
  */
 export async function readJoined(
   readers: readonly RangeReader[],
@@ -43,7 +48,7 @@ export async function readJoined(
   ranges: readonly Range[],
   caps: Caps,
   onDrop: (index: number) => void,
-): Promise<void> {
+): Promise<number[] | null> {
   const results = readers.map((reader, k) => reader.read(source, ranges[k]!, caps));
   // A later range may fail on a wrong guess alone, so its failure counts as one; a true one is met again.
   const guesses = results.map((r) => r.catch(() => null));
@@ -61,10 +66,11 @@ export async function readJoined(
     onDrop(next);
     readers[next]!.close();
     const end = ranges[next]!.end;
-    const covered = result.atEvent && result.stop >= end;
+    const covered = result.atEvent ? result.stop >= end : result.stop < 0;
     if (!covered) result = await readers[last]!.extend(end);
   }
   for (const k of kept.slice(1)) {
-    await readers[0]!.merge(await readers[k]!.partial());
+    if (!(await readers[0]!.merge(await readers[k]!.partial()))) return null;
   }
+  return kept;
 }

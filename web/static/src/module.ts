@@ -20,6 +20,7 @@ interface Exports {
   ss_merge_space(n: number): number;
   ss_merge(n: number): number;
   ss_summary(nameLen: number, fileBytes: number): number;
+  ss_columns(): number;
   ss_error(): number;
 }
 
@@ -27,6 +28,11 @@ interface Exports {
 export const enum Status {
   More = 0,
   Done = 1,
+  Failed = 2,
+}
+
+const enum Merged {
+  Whole = 0,
   Failed = 2,
 }
 
@@ -99,11 +105,14 @@ export class TraceModule {
     return this.ss.mem.buffer.slice(at, at + n) as ArrayBuffer;
   }
 
-  merge(partial: ArrayBuffer): void {
+  /** Appends the partial of the next range. False: a table ran full, and only one reader's cap is exact. */
+  merge(partial: ArrayBuffer): boolean {
     const n = partial.byteLength;
     const at = this.call(() => this.ss.ss_merge_space(n));
     new Uint8Array(this.ss.mem.buffer, at >>> 0, n).set(new Uint8Array(partial));
-    if (this.call(() => this.ss.ss_merge(n)) !== 0) throw this.error();
+    const answer = this.call(() => this.ss.ss_merge(n));
+    if (answer === Merged.Failed) throw this.error();
+    return answer === Merged.Whole;
   }
 
   /** The summary JSON of everything read and merged. */
@@ -114,6 +123,10 @@ export class TraceModule {
     const n = this.call(() => this.ss.ss_summary(utf8.byteLength, fileBytes));
     if (n < 0) throw this.error();
     return this.text(n);
+  }
+
+  columns(): string {
+    return this.text(this.call(() => this.ss.ss_columns()));
   }
 
   /** What the module says went wrong. */

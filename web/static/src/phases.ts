@@ -129,10 +129,10 @@ function dimPrefix(tr: HTMLElement, name: string): void {
 
 export function threadLabel(thread: Thread | undefined): string {
   if (thread === undefined) return "";
-  const tid = String(thread.tid);
-  const name = (thread.name ?? "").trim();
+  const { tid } = thread;
+  const name = thread.name.trim();
   // PyTorch names a thread "thread 123 (python)": the number is in it already.
-  return name === "" ? `${tid}` : name.includes(tid) ? name : `${name} ${tid}`;
+  return name === "" ? tid : name.includes(tid) ? name : `${name} ${tid}`;
 }
 
 function flatRows(s: Summary): Row[] {
@@ -141,20 +141,14 @@ function flatRows(s: Summary): Row[] {
 
 function treeRows(s: Summary): Row[] {
   const threads = new Map(s.threads.map((th) => [th.id, threadLabel(th)]));
-  const flat = new Map(s.phases.map((p) => [p.name, p]));
   let root = "";
   return s.tree.map((n, i) => {
     if (n.depth === 0) root = n.group;
-    const all = flat.get(n.name);
-    const { share_ppm } = n;
     return {
       ...n,
       id: `${i}`,
       group: root,
       thread: threads.get(n.thread) ?? String(n.thread),
-      share_ppm,
-      // The reader keeps one histogram per name: it is this row's where the name occurs nowhere else.
-      ...(all !== undefined && all.count === n.count ? { hist: all.hist } : {}),
     };
   });
 }

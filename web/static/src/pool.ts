@@ -16,10 +16,18 @@ import {
   type ToWorker,
 } from "./protocol";
 import { sniff, sniffBytes } from "./sniff";
-import { parseSummary, type Preview, type ReadSummary } from "./summary";
+import { parseSummary, type Columns, type Preview, type ReadSummary } from "./summary";
 
 /** Below this size a second worker's start costs more than it saves. */
 const splitFrom = 8e6;
+
+/** Slices kept in columns by all workers together: 24 bytes each, so about 600 MB beside the rows and the names. */
+const columnCap = 24 << 20;
+
+/** Speculative tokens of a decode step, where the trace does not tell. */
+const nextn = 5;
+
+const whole: Range = { start: 0, end: toEnd, root: 0 };
 
 /** Where the built parts are. */
 export interface Assets {
@@ -80,8 +88,11 @@ class WorkerReader implements RangeReader {
   partial(): Promise<ArrayBuffer> {
     return this.ask({ op: "partial" });
   }
-  merge(partial: ArrayBuffer): Promise<void> {
+  merge(partial: ArrayBuffer): Promise<boolean> {
     return this.ask({ op: "merge", partial }, [partial]);
+  }
+  columns(): Promise<string> {
+    return this.ask({ op: "columns" });
   }
   summary(name: string, bytes: number): Promise<string> {
     return this.ask({ op: "summary", name, bytes });
@@ -137,22 +148,15 @@ export class Reading {
   ) {}
 
   /** Reads to the end. Throws ReadError, also when it was cancelled. */
-  async run(): Promise<ReadSummary> {
+  async run(): Promise<ReadSummary & { columns: Columns }> {
     try {
       const ranges = await this.plan();
-      const module = await compile(this.assets.wasm);
-      this.stopIfCancelled();
-      this.readers = ranges.map((_, k) => this.reader(k));
-      await Promise.all(this.readers.map((r) => r.init(module)));
-      this.stopIfCancelled();
-      const caps: Caps = { columns: 0, rows: 0, nextn: 5 };
-      await readJoined(this.readers, this.source, ranges, caps, (k) => {
-        this.previews.delete(k);
-        this.fed[k] = 0;
-      });
+      const kept = (await this.readRanges(ranges)) ?? (await this.readRanges([whole])) ?? [0];
+      const first = this.readers[0]!;
       const bytes = "blob" in this.source ? this.source.blob.size : (this.fed[0] ?? 0);
-      const text = await this.readers[0]!.summary(this.name, bytes);
-      return parseSummary(text);
+      const read = parseSummary(await first.summary(this.name, bytes));
+      const columns = await Promise.all(kept.map((k) => this.readers[k]!.columns()));
+      return { ...read, columns: addColumns(columns.map((json) => JSON.parse(json) as Columns)) };
     } catch (err) {
       this.release();
       throw err instanceof ReadError ? err : new ReadError(asFailure(err));
@@ -179,8 +183,24 @@ export class Reading {
     return this.readers.length;
   }
 
+  /** Reads the ranges with a fresh worker each; null when they must be read as one. */
+  private async readRanges(ranges: readonly Range[]): Promise<number[] | null> {
+    const module = await compile(this.assets.wasm);
+    this.stopIfCancelled();
+    this.release();
+    this.previews.clear();
+    this.fed.length = 0;
+    this.readers = ranges.map((_, k) => this.reader(k));
+    await Promise.all(this.readers.map((r) => r.init(module)));
+    this.stopIfCancelled();
+    const caps: Caps = { columns: Math.floor(columnCap / ranges.length), rows: 0, nextn };
+    return readJoined(this.readers, this.source, ranges, caps, (k) => {
+      this.previews.delete(k);
+      this.fed[k] = 0;
+    });
+  }
+
   private async plan(): Promise<Range[]> {
-    const whole: Range = { start: 0, end: toEnd, root: 0 };
     if ("url" in this.source) return [whole];
     const { blob } = this.source;
     this.total = blob.size;
@@ -216,4 +236,9 @@ export class Reading {
   private stopIfCancelled(): void {
     if (this.cancelled) throw failure("crash", "cancelled");
   }
+}
+
+function addColumns(all: readonly Columns[]): Columns {
+  const sum = (key: "kept" | "total") => all.reduce((n, c) => n + c[key], 0);
+  return { kept: sum("kept"), total: sum("total"), capped: all.some((c) => c.capped) };
 }

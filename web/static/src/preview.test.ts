@@ -3,11 +3,10 @@ import { test } from "node:test";
 import { mergePreviews } from "./preview";
 import type { Preview } from "./summary";
 
-const preview = (bytes: number, phases: Preview["phases"], shapes: Preview["shapes"] = []): Preview => ({
-  bytes,
+const preview = (json_bytes: number, phases: Preview["phases"], shapes: Preview["shapes"] = []): Preview => ({
   events: 10,
   slices: 8,
-  json_bytes: bytes,
+  json_bytes,
   phases,
   shapes,
 });
@@ -23,7 +22,7 @@ test("previews of several readers add up by name", () => {
     [{ name: "N1_B1", n: 1, b: 1, count: 2, cpu_total_ns: 5 }],
   );
   const sum = mergePreviews([a, b]);
-  assert.equal(sum.bytes, 150);
+  assert.equal(sum.json_bytes, 150);
   assert.equal(sum.events, 20);
   assert.deepEqual(sum.phases, [
     { name: "sync", count: 1, total_ns: 90, max_ns: 90 },

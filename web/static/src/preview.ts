@@ -6,9 +6,8 @@ import type { Preview, PreviewPhase, PreviewShape } from "./summary";
 export function mergePreviews(previews: Iterable<Preview>): Preview {
   const phases = new Map<string, PreviewPhase>();
   const shapes = new Map<string, PreviewShape>();
-  const sum: Preview = { bytes: 0, events: 0, slices: 0, json_bytes: 0, phases: [], shapes: [] };
+  const sum: Preview = { events: 0, slices: 0, json_bytes: 0, phases: [], shapes: [] };
   for (const p of previews) {
-    sum.bytes += p.bytes;
     sum.events += p.events;
     sum.slices += p.slices;
     sum.json_bytes += p.json_bytes;

@@ -26,6 +26,7 @@ export const toEnd = 1e300;
 export interface RangeResult {
   /** Where the reader really began; -1 when its range has no event boundary. */
   start: number;
+  /** -1 when it did not stop but came to the end of the file. */
   stop: number;
   /** Whether it stopped exactly between two events, so that the next range may join. */
   atEvent: boolean;
@@ -36,6 +37,7 @@ export type Request =
   | { op: "read"; source: Source; range: Range; caps: Caps }
   | { op: "extend"; end: number }
   | { op: "partial" }
+  | { op: "columns" }
   | { op: "merge"; partial: ArrayBuffer }
   | { op: "summary"; name: string; bytes: number };
 

@@ -47,7 +47,7 @@ export class Results {
     this.shapes.preview(p.shapes);
   }
 
-  show(read: ReadSummary, stats: ReadStats | null): void {
+  show(read: ReadSummary, stats: ReadStats): void {
     const { summary } = read;
     const name = summary.file.name;
     showFacts(read, stats);

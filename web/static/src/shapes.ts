@@ -14,7 +14,7 @@ export class ShapesView {
   /** open shows the steps of a shape. */
   constructor(private readonly charts: ChartSet, open: (name: string) => void) {
     this.table = new DataTable<Row>("shapes", {
-      value: (r, key) => (key === "b_per_n" ? perSequence(r) : (r[key as keyof Row] as number | string | null | undefined)),
+      value: shapeValue,
       id: (r) => r.name,
       text: (r) => `${r.name} ${r.kind ?? ""} ${r.graph ?? ""}`,
       reason: (_, key) => reason(key),
@@ -48,13 +48,24 @@ export class ShapesView {
   }
 }
 
+function shapeValue(r: Row, key: string): number | string | null | undefined {
+  switch (key) {
+    case "b_per_n":
+      return perSequence(r);
+    case "kernels_mean":
+      return r.kernels_mean_milli;
+    default:
+      return r[key as Exclude<keyof Row, "gpu_spans_ns">];
+  }
+}
+
 function perSequence(r: Row): number | null | undefined {
   return r.n === null || r.b === null ? null : r.n > 0 ? Math.round((r.b / r.n) * 1000) : null;
 }
 
 function reason(key: string): string {
   if (key === "n" || key === "b" || key === "b_per_n") return t.absent.noSize;
-  if (key.startsWith("gpu_") || key === "kernels_mean") return t.absent.noGPU;
+  if (key.startsWith("gpu_")) return t.absent.noGPU;
   if (key === "graph") return t.absent.noGraph;
   return t.absent.none;
 }
@@ -69,6 +80,6 @@ export function scatterPoints(shapes: readonly Shape[]): { id: Graph; data: Shap
     id,
     data: shapes
       .filter((s) => (s.graph ?? "none") === id)
-      .flatMap((s) => s.spans.map((p): ShapePoint => [p.b, p.gpu_span_ns / 1e6, s.n, s.name])),
+      .flatMap((s) => (s.b === null ? [] : s.gpu_spans_ns.map((ns): ShapePoint => [s.b!, ns / 1e6, s.n, s.name]))),
   }));
 }

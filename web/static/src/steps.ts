@@ -109,7 +109,7 @@ export class StepsView {
       return;
     }
     if (step.graph !== null) addFact(dl, t.step.graph, t.tag(step.graph));
-    if (step.kernels !== null) addFact(dl, t.step.kernels, integer(step.kernels));
+    addFact(dl, t.step.kernels, integer(step.kernels));
     add(t.step.span, step.gpu.span_ns);
     add(t.step.compute, step.gpu.compute_ns);
     add(t.step.comm, step.gpu.exposed_comm_ns);

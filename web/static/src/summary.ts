@@ -35,23 +35,24 @@ export interface Facts {
   world_size: number | null;
   backend: string | null;
   gpu_names: string[];
-  gpu_count: number | null;
+  gpu_count: number;
   versions: Record<string, string>;
   trace_name: string | null;
   host: string | null;
-  processes: { pid: number | string; name: string; labels: string | null }[];
+  processes: { pid: string; name: string; labels: string }[];
   threads: number;
 }
 
 export interface Stream {
-  stream: number | string;
+  stream: number;
   kernels: number;
+  copies: number;
   sum_ns: number;
   busy_ns: number;
 }
 
 export interface Device {
-  id: number | string;
+  id: string;
   kernels: number;
   sum_ns: number;
   busy_ns: number;
@@ -59,10 +60,10 @@ export interface Device {
   copy_ns: number;
   comm_ns: number;
   streams: number;
-  compute_ns: number | null;
-  exposed_comm_ns: number | null;
-  first_ns: number | null;
-  last_ns: number | null;
+  compute_ns: number;
+  exposed_comm_ns: number;
+  first_ns: number;
+  last_ns: number;
   graph_kernels: number;
   stream_list: Stream[];
 }
@@ -85,27 +86,26 @@ export interface Times {
   p99_ns: number;
   max_ns: number;
   share_ppm: number | null;
+  group: Group;
+  min_ns: number;
+  hist: Histogram;
 }
 
 export interface Phase extends Times {
-  group: Group;
-  min_ns: number;
   threads: number;
-  hist: Histogram | null;
 }
 
 export interface TreeNode extends Times {
   thread: number;
   depth: number;
-  group: Group;
 }
 
 export interface Thread {
   id: number;
-  pid: number | string;
-  tid: number | string;
-  process: string | null;
-  name: string | null;
+  pid: string;
+  tid: string;
+  process: string;
+  name: string;
 }
 
 export interface Shape {
@@ -114,19 +114,21 @@ export interface Shape {
   b: number | null;
   count: number;
   cpu_total_ns: number;
-  kernels: number | null;
+  kernels: number;
   graph: Graph | null;
   source: string;
   kind: StepKind | null;
   cpu_mean_ns: number;
   cpu_max_ns: number;
-  kernels_mean: number | null;
+  /** Kernels a launch, in thousandths. */
+  kernels_mean_milli: number;
   gpu_span_mean_ns: number | null;
   gpu_busy_mean_ns: number | null;
   replays: number;
   misses: number;
   partials: number;
-  spans: { b: number; gpu_span_ns: number }[];
+  /** GPU spans of single launches, as many as the reader keeps. */
+  gpu_spans_ns: number[];
 }
 
 export interface StepGpu {
@@ -149,9 +151,9 @@ export interface Step {
   start_ns: number;
   dur_ns: number;
   names: string[];
-  cpu_ns: number | null;
+  cpu_ns: number;
   graph: Graph | null;
-  kernels: number | null;
+  kernels: number;
   gpu: StepGpu | null;
 }
 
@@ -178,15 +180,16 @@ export interface Links {
   launches: number;
   graph_launches: number;
   linked_kernels: number;
+  linked_device_events: number;
   unlinked_kernels: number;
   unlinked_launches: number;
   latency: {
     count: number;
     negative: number;
-    p50_ns: number;
-    p95_ns: number;
-    p99_ns: number;
-    max_ns: number;
+    p50_ns: number | null;
+    p95_ns: number | null;
+    p99_ns: number | null;
+    max_ns: number | null;
   } | null;
 }
 
@@ -206,18 +209,23 @@ export interface Summary {
   shapes: Shape[];
   steps: Step[];
   kernels: Kernel[];
-  links: Links | null;
-  graph: { launches: number; kernels: number; kernel_ns: number; kernel_total_ns: number } | null;
+  links: Links;
+  graph: { launches: number; kernels: number; kernel_ns: number; kernel_total_ns: number };
   collectives: Collective[];
-  overhead: { count: number; total_ns: number } | null;
+  overhead: { count: number; total_ns: number };
   counters: number;
   events_by_phase: Record<string, number>;
-  columns: { kept: number; total: number; capped: boolean } | null;
+}
+
+/** How many slices are kept in columns, beside the sums that cover all of them. */
+export interface Columns {
+  kept: number;
+  total: number;
+  capped: boolean;
 }
 
 /** What a reader has seen so far, shown while the file is still being read. */
 export interface Preview {
-  bytes: number;
   events: number;
   slices: number;
   json_bytes: number;

@@ -172,6 +172,10 @@ export class DataTable<R> {
   private notes(): void {
     const count = maybeRole(this.section, "count");
     if (count !== null) count.textContent = t.rows(this.placed.length, this.rows.length, this.partial);
+    // A table without a single row is its reason, not a header.
+    const bare = this.rows.length === 0;
+    this.table.closest<HTMLElement>(".scroll")!.hidden = bare;
+    for (const tools of this.section.querySelectorAll<HTMLElement>(".tools")) tools.hidden = bare;
     const empty = maybeRole(this.section, "empty");
     if (empty !== null) {
       empty.hidden = this.placed.length > 0;

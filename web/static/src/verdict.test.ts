@@ -23,7 +23,7 @@ const step = (index: number, kind: StepKind, n: number | null, dur: number): Ste
 });
 
 const device = (busy: number, idle: number, exposed: number): Device => ({
-  id: 0,
+  id: "0",
   kernels: 1,
   sum_ns: busy,
   busy_ns: busy,
@@ -54,7 +54,7 @@ const phase = (name: string, total: number, self = total): Phase => ({
   max_ns: 0,
   share_ppm: null,
   threads: 1,
-  hist: null,
+  hist: { first: 0, counts: [] },
 });
 
 const shape = (n: number, replays: number, misses: number): Shape => ({
@@ -69,13 +69,23 @@ const shape = (n: number, replays: number, misses: number): Shape => ({
   kind: "decode",
   cpu_mean_ns: ms,
   cpu_max_ns: ms,
-  kernels_mean: 1000,
+  kernels_mean_milli: 1000,
   gpu_span_mean_ns: null,
   gpu_busy_mean_ns: null,
   replays,
   misses,
   partials: 0,
-  spans: [],
+  gpu_spans_ns: [],
+});
+
+const links = (launches: number): Summary["links"] => ({
+  launches,
+  graph_launches: 0,
+  linked_kernels: 0,
+  linked_device_events: 0,
+  unlinked_kernels: 0,
+  unlinked_launches: launches,
+  latency: null,
 });
 
 function summary(over: Partial<Summary>): Summary {
@@ -87,12 +97,12 @@ function summary(over: Partial<Summary>): Summary {
       clipped: 0, unfinished: 0, unresolved: 0, warnings: [],
     },
     facts: {
-      producer: "deepinfer", rank: null, world_size: null, backend: null, gpu_names: [], gpu_count: null,
+      producer: "deepinfer", rank: null, world_size: null, backend: null, gpu_names: [], gpu_count: 0,
       versions: {}, trace_name: null, host: null, processes: [], threads: 1,
     },
     start_ns: null, span_ns: null, categories: {}, category_ns: {}, devices: [], phases: [], tree: [], threads: [],
-    shapes: [], steps: [], kernels: [], links: null, graph: null, collectives: [], overhead: null, counters: 0,
-    events_by_phase: {}, columns: null,
+    shapes: [], steps: [], kernels: [], links: links(0), graph: { launches: 0, kernels: 0, kernel_ns: 0, kernel_total_ns: 0 }, collectives: [], overhead: { count: 0, total_ns: 0 }, counters: 0,
+    events_by_phase: {},
     ...over,
   };
 }
@@ -121,8 +131,7 @@ test("a whole DeepInfer trace in a sentence", () => {
 
 test("a trace without steps or GPU says so", () => {
   assert.equal(say({}), "No step names in this trace; no GPU activity recorded.");
-  const links = { launches: 2, graph_launches: 0, linked_kernels: 0, unlinked_kernels: 0, unlinked_launches: 2, latency: null };
-  assert.equal(say({ links }), "No step names in this trace; no GPU activity recorded (2 launches).");
+  assert.equal(say({ links: links(2) }), "No step names in this trace; no GPU activity recorded (2 launches).");
 });
 
 test("without a waiting phase the one with most of the time is named", () => {

@@ -45,11 +45,11 @@ function gpu(s: Summary): Part[][] {
   const range = busy + sum(s.devices.map((d) => d.idle_ns));
   const share = ppm(busy, range);
   if (share === null) {
-    const launches = s.links?.launches ?? 0;
+    const launches = s.links.launches;
     return [[{ text: launches > 0 ? t.verdict.noGPULaunches(launches) : t.verdict.noGPU, bold: true }]];
   }
   const clause: Part[] = [{ text: t.verdict.gpuBusy(percent(share), s.devices.length), bold: true }];
-  const exposed = ppm(sum(s.devices.map((d) => d.exposed_comm_ns ?? 0)), range);
+  const exposed = ppm(sum(s.devices.map((d) => d.exposed_comm_ns)), range);
   if (exposed !== null && exposed >= 5000) clause.push({ text: t.verdict.and + t.verdict.comm(percent(exposed)) });
   return [clause];
 }

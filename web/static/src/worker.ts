@@ -92,8 +92,9 @@ async function answer(request: Request): Promise<{ value: unknown; transfer?: Tr
       return { value: partial, transfer: [partial] };
     }
     case "merge":
-      reader().merge(request.partial);
-      return { value: null };
+      return { value: reader().merge(request.partial) };
+    case "columns":
+      return { value: reader().columns() };
     case "summary":
       return { value: reader().summary(request.name, request.bytes) };
   }
