@@ -37,9 +37,9 @@ export function joins(before: RangeResult, next: RangeResult): boolean {
 }
 
 /**
- * Reads all ranges at once and leaves the whole file's result in readers[0]. Returns the readers whose
- * ranges count, in file order, or null where a table ran full: then one reader must read it all, since
- * only its cap falls where it always does. onDrop is told of readers whose guess was wrong: what they
+ * Reads all ranges at once and leaves the whole file's result in readers[0]. Returns what the readers
+ * whose ranges count keep in columns, or null where a table ran full: then one reader must read it all,
+ * since only its cap falls where it always does. onDrop is told of readers whose guess was wrong: what they
  * have shown so far does not count.
  */
 export async function readJoined(
@@ -48,7 +48,7 @@ export async function readJoined(
   ranges: readonly Range[],
   caps: Caps,
   onDrop: (index: number) => void,
-): Promise<number[] | null> {
+): Promise<string[] | null> {
   const results = readers.map((reader, k) => reader.read(source, ranges[k]!, caps));
   // A later range may fail on a wrong guess alone, so its failure counts as one; a true one is met again.
   const guesses = results.map((r) => r.catch(() => null));
@@ -69,8 +69,10 @@ export async function readJoined(
     const covered = result.atEvent ? result.stop >= end : result.stop < 0;
     if (!covered) result = await readers[last]!.extend(end);
   }
+  // Asked before merging, which adds the others' counts to the first.
+  const columns = await Promise.all(kept.map((k) => readers[k]!.columns()));
   for (const k of kept.slice(1)) {
     if (!(await readers[0]!.merge(await readers[k]!.partial()))) return null;
   }
-  return kept;
+  return columns;
 }

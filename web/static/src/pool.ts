@@ -151,11 +151,9 @@ export class Reading {
   async run(): Promise<ReadSummary & { columns: Columns }> {
     try {
       const ranges = await this.plan();
-      const kept = (await this.readRanges(ranges)) ?? (await this.readRanges([whole])) ?? [0];
-      const first = this.readers[0]!;
+      const columns = (await this.readRanges(ranges)) ?? (await this.readRanges([whole])) ?? [];
       const bytes = "blob" in this.source ? this.source.blob.size : (this.fed[0] ?? 0);
-      const read = parseSummary(await first.summary(this.name, bytes));
-      const columns = await Promise.all(kept.map((k) => this.readers[k]!.columns()));
+      const read = parseSummary(await this.readers[0]!.summary(this.name, bytes));
       return { ...read, columns: addColumns(columns.map((json) => JSON.parse(json) as Columns)) };
     } catch (err) {
       this.release();
@@ -184,7 +182,7 @@ export class Reading {
   }
 
   /** Reads the ranges with a fresh worker each; null when they must be read as one. */
-  private async readRanges(ranges: readonly Range[]): Promise<number[] | null> {
+  private async readRanges(ranges: readonly Range[]): Promise<string[] | null> {
     const module = await compile(this.assets.wasm);
     this.stopIfCancelled();
     this.release();
