@@ -31,7 +31,15 @@ func (s *Store) Purge(ctx context.Context, now time.Time) (store.Purged, error) 
 }
 
 func (s *Store) purge(ctx context.Context, now time.Time, p *store.Purged) error {
+	s.mu.Lock()
+	failed := s.failed
+	s.mu.Unlock()
 	err := s.write(ctx, func(tx *sql.Tx) error {
+		for _, id := range failed {
+			if err := markDead(tx, id); err != nil {
+				return err
+			}
+		}
 		traces, uploads, bytes, err := s.bury(tx, now)
 		p.Traces, p.Uploads, p.Bytes = traces, uploads, bytes
 		return err
@@ -39,6 +47,9 @@ func (s *Store) purge(ctx context.Context, now time.Time, p *store.Purged) error
 	if err != nil {
 		return err
 	}
+	s.mu.Lock()
+	s.failed = s.failed[len(failed):]
+	s.mu.Unlock()
 	if err := s.dropDead(ctx); err != nil {
 		return err
 	}
@@ -194,8 +205,6 @@ func (s *Store) vacuum(ctx context.Context) error {
 			return explain(err)
 		}
 	}
-	// The file shrinks when the log is copied back. Readers at work can keep
-	// the log from being cut: then the next Purge does it.
-	_, err := s.w.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
-	return explain(err)
+	s.foldLog(ctx) // only then the file gets shorter
+	return nil
 }

@@ -210,15 +210,20 @@ func (g *stage) insertRows(tx *sql.Tx, id int64) error {
 	return nil
 }
 
-// discard removes what a failed transfer stored. It may fail: then Purge does it.
+// discard removes what a failed transfer stored. On a full disk that fails too:
+// then the next Purge tries it again.
 func (g *stage) discard(ctx context.Context) {
 	if g.id == 0 {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := g.s.write(ctx, func(tx *sql.Tx) error { return markDead(tx, g.id) }); err == nil {
-		g.s.dropSmall(ctx, g.id)
+	if err := g.s.write(ctx, func(tx *sql.Tx) error { return markDead(tx, g.id) }); err != nil {
+		g.s.mu.Lock()
+		defer g.s.mu.Unlock()
+		g.s.failed = append(g.s.failed, g.id)
+		return
 	}
+	g.s.dropSmall(ctx, g.id)
 }
 
 func insertBlob(tx *sql.Tx, now int64) (int64, error) {
