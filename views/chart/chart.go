@@ -44,7 +44,7 @@ func Steps(l i18n.Lang) Options {
 	bar.SetXAxis([]string{})
 	bar.SetGlobalOptions(
 		charts.WithXAxisOpts(opts.XAxis{Type: "category", Name: l.T("chart.axis_step"), NameLocation: "middle", NameGap: 26}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", Name: l.T("chart.axis_time"), NameLocation: "end"}),
+		charts.WithYAxisOpts(opts.YAxis{Type: "value", Name: l.T("chart.axis_time"), NameLocation: "middle", NameGap: 40}),
 		charts.WithTooltipOpts(opts.Tooltip{Trigger: "axis", AxisPointer: &opts.AxisPointer{Type: "shadow"}}),
 	)
 	all := []series{
@@ -69,7 +69,7 @@ func Shapes(l i18n.Lang) Options {
 	sc := charts.NewScatter()
 	sc.SetGlobalOptions(
 		charts.WithXAxisOpts(opts.XAxis{Type: "value", Name: l.T("chart.axis_b"), NameLocation: "middle", NameGap: 26, Min: 0}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", Name: l.T("chart.axis_span"), NameLocation: "end", Min: 0}),
+		charts.WithYAxisOpts(opts.YAxis{Type: "value", Name: l.T("chart.axis_span"), NameLocation: "middle", NameGap: 40, Min: 0}),
 		charts.WithTooltipOpts(opts.Tooltip{Trigger: "item"}),
 	)
 	all := []series{
@@ -111,7 +111,7 @@ func finish(o map[string]any, all []series, typ string) Options {
 	out["series"] = list
 	out["animation"] = false
 	out["legend"] = map[string]any{"show": true, "top": 0, "right": 0, "itemWidth": 12, "itemHeight": 10}
-	out["grid"] = map[string]any{"left": 8, "right": 8, "top": 32, "bottom": 28, "containLabel": true}
+	out["grid"] = map[string]any{"left": 24, "right": 8, "top": 32, "bottom": 28, "containLabel": true}
 	// The default palette would colour a fifth series; there is none.
 	delete(out, "color")
 	delete(out, "title")
