@@ -1,9 +1,9 @@
-/** The line of facts, the health strip with its list of repairs, and the small blocks of plain figures. */
+/** The line of facts and the small blocks of plain figures. */
 
 import { addFact, byID, maybeID } from "./dom";
 import { bytes, exactNs, integer, percent, ppm, time, wallTime } from "./format";
 import { t } from "./strings";
-import type { Columns, Health, ReadSummary, Summary, Warning } from "./summary";
+import type { Columns, ReadSummary, Summary } from "./summary";
 import { DataTable } from "./table";
 
 /** How the reading went, for the last fact. */
@@ -75,65 +75,6 @@ function categoriesText(s: Summary): string {
     .sort((a, b) => b[1] - a[1])
     .map(([name, n]) => `${name} ${integer(n)}`)
     .join("\n");
-}
-
-/** Counts that are not zero, in words. */
-export function healthText(h: Health): string {
-  const parts: string[] = [];
-  if (h.truncated) {
-    parts.push(h.truncated_at === null ? t.health.truncatedNowhere : t.health.truncated(integer(h.truncated_at)));
-  }
-  for (const key of ["skipped", "repaired", "clipped", "unfinished", "unresolved"] as const) {
-    if (h[key] > 0) parts.push(t.health[key](h[key]));
-  }
-  const told = h.warnings.filter((w) => w.code !== "truncated").length;
-  if (told > 0) parts.push(t.health.warnings(told));
-  return parts.length === 0 ? t.health.clean(h.events) : parts.join(" · ");
-}
-
-export class HealthView {
-  private readonly repairs = new DataTable<Warning>("repairs", {
-    value: (w, key) => {
-      switch (key) {
-        case "code":
-          return w.code;
-        case "message":
-          return t.warning(w.code, w.message);
-        case "count":
-          return w.count;
-        default:
-          return w.offset;
-      }
-    },
-    id: (w) => w.code,
-    text: (w) => `${w.code} ${t.warning(w.code, w.message)}`,
-    reason: () => t.health.noOffset,
-    samples: (_, key) => (key === "offset" ? t.health.offset : ""),
-  });
-
-  reading(): void {
-    this.put("reading", "");
-    this.repairs.set([], true);
-    byID("repairs").hidden = true;
-  }
-
-  show(s: Summary, name: string): void {
-    const h = s.health;
-    this.put(h.verdict, healthText(h));
-    byID("health-text").title = (["skipped", "repaired", "clipped", "unfinished", "unresolved"] as const)
-      .filter((k) => h[k] > 0)
-      .map((k) => `${t.health[k](h[k])}: ${t.health.definition[k]}`)
-      .join("\n");
-    byID("repairs").hidden = h.warnings.length === 0;
-    this.repairs.traceName = name;
-    this.repairs.set(h.warnings);
-  }
-
-  private put(verdict: string, text: string): void {
-    byID("health").dataset["verdict"] = verdict;
-    byID("health-verdict").textContent = t.health.verdicts[verdict] ?? verdict;
-    byID("health-text").textContent = text;
-  }
 }
 
 /** Launches, links, graphs, overhead: figures without a table. */

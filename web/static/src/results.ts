@@ -2,8 +2,9 @@
 
 import { ChartSet } from "./charting";
 import { byID, partNode } from "./dom";
-import { CategoriesView, HealthView, showFacts, showLaunches, type ReadStats } from "./facts";
+import { CategoriesView, showFacts, showLaunches, type ReadStats } from "./facts";
 import { GPUView } from "./gpu";
+import { HealthView } from "./health";
 import { KernelsView } from "./kernels";
 import { PhasesView } from "./phases";
 import { ShapesView } from "./shapes";

@@ -92,7 +92,8 @@ export const en = {
     unresolved: (n: number) => `${integer(n)} unresolved`,
     truncated: (offset: string) => `the file ends early, at byte ${offset}`,
     truncatedNowhere: "the file ends early",
-    warnings: (n: number) => plural(n, "kind of warning", "kinds of warnings"),
+    warning: (text: string, count: number) => (count > 1 ? `${text} (${integer(count)})` : text),
+    more: (n: number) => `${integer(n)} more`,
     offset: "offsets count bytes of the unpacked JSON",
     noOffset: "not tied to one place in the file",
     definition: {
