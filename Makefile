@@ -34,7 +34,7 @@ lint:
 	@out=$$(gofmt -l $(GOFILES)); [ -z "$$out" ] || { echo "gofmt -w these files:"; echo "$$out"; exit 1; }
 	go vet ./...
 	GOOS=js GOARCH=wasm go vet ./wasm
-	scripts/check-generated.sh
+	go tool templ generate -check -log-level error -path views
 
 unit:
 	go test ./...

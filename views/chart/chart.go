@@ -44,7 +44,7 @@ func Steps(l i18n.Lang) Options {
 	bar.SetXAxis([]string{})
 	bar.SetGlobalOptions(
 		charts.WithXAxisOpts(opts.XAxis{Type: "category", Name: l.T("chart.axis_step"), NameLocation: "middle", NameGap: 26}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", Name: l.T("chart.axis_time"), NameLocation: "middle", NameGap: 40}),
+		charts.WithYAxisOpts(opts.YAxis{Type: "value", Name: l.T("chart.axis_time"), NameLocation: "middle", NameGap: 32}),
 		charts.WithTooltipOpts(opts.Tooltip{Trigger: "axis", AxisPointer: &opts.AxisPointer{Type: "shadow"}}),
 	)
 	all := []series{
@@ -69,7 +69,7 @@ func Shapes(l i18n.Lang) Options {
 	sc := charts.NewScatter()
 	sc.SetGlobalOptions(
 		charts.WithXAxisOpts(opts.XAxis{Type: "value", Name: l.T("chart.axis_b"), NameLocation: "middle", NameGap: 26, Min: 0}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", Name: l.T("chart.axis_span"), NameLocation: "middle", NameGap: 40, Min: 0}),
+		charts.WithYAxisOpts(opts.YAxis{Type: "value", Name: l.T("chart.axis_span"), NameLocation: "middle", NameGap: 32, Min: 0}),
 		charts.WithTooltipOpts(opts.Tooltip{Trigger: "item"}),
 	)
 	all := []series{
