@@ -4,7 +4,7 @@ package i18n
 var listTexts = map[string]text{
 	"list.title":         {"Kept traces", "已保存的 trace"},
 	"list.search":        {"Search", "搜索"},
-	"list.search_hint":   {"name, deployment, note or SHA-256", "名称、部署、备注或 SHA-256"},
+	"list.search_hint":   {"words of name, deployment or note", "名称、部署或备注中的词"},
 	"list.search_submit": {"Search", "搜索"},
 	"list.clear":         {"Show all", "显示全部"},
 	"list.count":         {"{0} shown", "显示 {0} 个"},
