@@ -15,8 +15,10 @@ export interface Column {
   label: string;
   def: string;
   head: HTMLTableCellElement;
-  /** For ns columns, set anew whenever the rows change. */
+  /** For times: the one unit of the column; set anew whenever the rows change, as is span. */
   unit: Unit | null;
+  /** For histograms: the first bucket of all rows and the one after the last, so that rows can be compared. */
+  span: { from: number; to: number };
 }
 
 /** undefined: not known yet or not meant for this row (blank). null: does not exist (–, with its reason). */
@@ -37,18 +39,31 @@ export function columnsOf(table: HTMLTableElement): Column[] {
     def: head.dataset["def"] ?? "",
     head,
     unit: null,
+    span: { from: 0, to: 0 },
   }));
 }
 
-/** Writes the column's unit into the header; for times it is chosen by their size, one for the whole column. */
-export function setUnit(column: Column, values: Iterable<CellValue>): void {
+/**
+ * Fits a column to its values: times get one unit for all, histograms one axis. The unit is written into
+ * the header.
+ */
+export function fitColumn(column: Column, values: readonly CellValue[]): void {
+  if (column.type === "hist") {
+    const all = values.filter((v): v is Histogram => typeof v === "object" && v !== null && v.counts.length > 0);
+    column.span = {
+      from: Math.min(...all.map((h) => h.first)),
+      to: Math.max(...all.map((h) => h.first + h.counts.length)),
+    };
+    return;
+  }
   const place = column.head.querySelector("[data-role=unit]");
-  if (column.type === "ns") column.unit = columnUnit(numbers(values));
-  const name = column.type === "ns" ? column.unit?.name : column.type === "ppm" ? "%" : undefined;
+  const sizes = column.type === "ns" ? [...numbers(values)] : [];
+  if (column.type === "ns") column.unit = columnUnit(sizes);
+  const name = column.type === "ns" ? (sizes.length > 0 ? column.unit?.name : "") : column.type === "ppm" ? "%" : undefined;
   if (place !== null && name !== undefined) place.textContent = name;
 }
 
-function* numbers(values: Iterable<CellValue>): Generator<number> {
+function* numbers(values: readonly CellValue[]): Generator<number> {
   for (const v of values) if (typeof v === "number") yield v;
 }
 
@@ -106,7 +121,7 @@ export function fillCell(td: HTMLElement, column: Column, value: CellValue, reas
   }
   if (column.type === "hist" && typeof value === "object") {
     td.title = histogramText(value);
-    td.append(sparkline(value));
+    td.append(sparkline(value, column.span));
     return;
   }
   place.textContent = shown(column, value);

@@ -30,7 +30,7 @@ export function fromTemplate<T extends Element = HTMLElement>(id: string): T {
   return document.importNode(first, true) as unknown as T;
 }
 
-/** Text, links to places on the page, and emphasis: what a composed sentence is made of. */
+/** Text, links to places on the page (#id), and emphasis: what a composed sentence is made of. */
 export interface Part {
   text: string;
   bold?: boolean;
@@ -42,6 +42,11 @@ export function partNode(part: Part): Node {
     const a = document.createElement("a");
     a.href = part.href;
     a.textContent = part.text;
+    // The hash holds the page's state, which following the link would replace.
+    a.addEventListener("click", (event) => {
+      event.preventDefault();
+      document.querySelector(part.href!)?.scrollIntoView({ block: "start" });
+    });
     return a;
   }
   if (part.bold) {

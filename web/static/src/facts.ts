@@ -38,16 +38,16 @@ export function showFacts(read: ReadSummary, stats: ReadStats): void {
   const gpus = gpuText(facts.gpu_names, facts.gpu_count);
   if (gpus !== "") addFact(dl, t.fact.gpu, gpus);
   if (facts.host !== null && facts.host !== "") addFact(dl, t.fact.host, facts.host);
-  const versions = Object.entries(facts.versions).map(([k, v]) => `${k.replaceAll("_", " ")} ${v}`);
+  const versions = Object.entries(facts.versions)
+    .filter(([k]) => k !== "schema") // of the file's layout, not of anything that ran
+    .map(([k, v]) => `${k.replaceAll("_", " ")} ${v}`);
   if (versions.length > 0) addFact(dl, t.fact.versions, versions.join(", "));
   addFact(dl, t.fact.events, t.facts.events(health.events, health.slices), categoriesText(s));
   const { columns } = stats;
   if (columns.capped) addFact(dl, t.fact.columns, t.facts.columns(columns.kept, columns.total));
-  addFact(
-    dl,
-    t.fact.memory,
-    t.facts.read(time(stats.ms * 1e6), bytes(stats.bytes / (stats.ms / 1e3)), stats.workers, bytes(stats.memory)),
-  );
+  // A rate of a small file would be that of starting up.
+  const rate = file.json_bytes >= 1e6 ? bytes(file.json_bytes / (stats.ms / 1e3)) : null;
+  addFact(dl, t.fact.read, t.facts.read(time(stats.ms * 1e6), rate, stats.workers, bytes(stats.memory)));
 }
 
 /** "8 × NVIDIA H100 80GB HBM3"; different models each on its own. */

@@ -71,12 +71,12 @@ export class PhasesView {
     this.press();
     if (this.summary === null) return;
     const { flat } = this;
-    const stepTime = this.summary.steps.reduce((sum, s) => sum + s.dur_ns, 0);
+    const whole = stepTime(this.summary.steps);
     this.table.spec = {
       ...this.spec(),
       group: (r) => r.group,
       groups,
-      groupRow: (group, rows) => this.groupRow(group, rows, stepTime),
+      groupRow: (group, rows) => this.groupRow(group, rows, whole),
       ...(flat
         ? { open: (r: Row) => this.openFlat(r) }
         : { depth: (r: Row) => r.depth }),
@@ -91,17 +91,24 @@ export class PhasesView {
     this.render();
   }
 
-  private groupRow(group: string, rows: readonly Row[], stepTime: number): HTMLElement {
+  private groupRow(group: string, rows: readonly Row[], whole: number): HTMLElement {
     const tr = fromTemplate("tpl-phases-group");
     role(tr, "text").textContent = t.group[group] ?? group;
     const own = this.flat
       ? rows.reduce((sum, r) => sum + (r.self_ns ?? 0), 0)
       : rows.filter((r) => r.depth === 0).reduce((sum, r) => sum + r.total_ns, 0);
-    const share = ppm(own, stepTime);
+    const share = ppm(own, whole);
     const note = role(tr, "note");
     note.textContent = t.groupNote(time(own), share === null ? null : percent(share));
     note.title = this.flat ? t.groupFlat : t.groupTree;
     return tr;
+  }
+
+  private samples(row: Row, key: string): string {
+    if (key === "name" || key === "thread" || key === "count") return "";
+    if (key !== "share_ppm") return t.samples.slices(row.count);
+    const steps = this.summary?.steps ?? [];
+    return steps.length === 0 ? "" : t.samples.share(time(stepTime(steps)));
   }
 
   private spec(): TableSpec<Row> {
@@ -110,10 +117,15 @@ export class PhasesView {
       id: (r) => r.id,
       text: (r) => `${r.name} ${r.thread ?? ""}`,
       reason: (_, key) => (key === "share_ppm" ? t.absent.noSteps : t.absent.none),
-      samples: (r, key) => (key === "name" || key === "thread" || key === "count" ? "" : t.samples.slices(r.count)),
+      samples: (r, key) => this.samples(r, key),
       decorate: (tr, r) => dimPrefix(tr, r.name),
     };
   }
+}
+
+/** What shares of phases relate to: all steps' time. */
+function stepTime(steps: Summary["steps"]): number {
+  return steps.reduce((sum, s) => sum + s.dur_ns, 0);
 }
 
 /** Names are shown whole, with the prefix that all of an engine's names share set back. */

@@ -67,11 +67,9 @@ export const en = {
     gpu: "GPU",
     host: "Host",
     versions: "Versions",
-    steps: "Steps",
     events: "Events",
-    threads: "Threads",
     columns: "Rows kept",
-    memory: "Read in",
+    read: "Read in",
   },
   facts: {
     rankOf: (rank: number, world: number) => `${rank} of ${world}`,
@@ -79,8 +77,8 @@ export const en = {
     events: (events: number, slices: number) => `${integer(events)}, ${plural(slices, "slice")}`,
     columns: (kept: number, total: number) => `${integer(kept)} of ${integer(total)}: the rest only in the sums`,
     noStart: "no absolute time in the file",
-    read: (time: string, rate: string, workers: number, memory: string) =>
-      `${time}, ${rate}/s, ${plural(workers, "worker")}, ${memory} of memory`,
+    read: (time: string, rate: string | null, workers: number, memory: string) =>
+      `${time}${rate === null ? "" : `, ${rate} of JSON/s`}, ${plural(workers, "worker")}, ${memory} of memory`,
   },
   health: {
     verdicts: { ok: "OK", warn: "Warnings", unusable: "Unusable", reading: "Reading" } as Record<string, string>,
@@ -138,7 +136,7 @@ export const en = {
     noGPULaunches: (n: number) => `no GPU activity recorded (${plural(n, "launch", "launches")})`,
     missed: (names: string) => `the graph missed for ${names}`,
     missMore: (n: number) => ` and ${integer(n)} more`,
-    allReplayed: "every launch replayed a graph",
+    allReplayed: "every decode launch replayed a graph",
     waits: (time: string) => ` waits ${time} a step`,
     mostTime: (percent: string) => ` takes most of the CPU's time, ${percent} of it`,
     truncated: "the file ends early: figures cover what is there",

@@ -1,6 +1,6 @@
 /** One of the page's tables: fills, sorts, filters, groups, exports; its state is in the address. */
 
-import { columnsOf, exact, fillCell, isNumeric, setUnit, shown, type CellValue, type Column } from "./cells";
+import { columnsOf, exact, fillCell, fitColumn, isNumeric, shown, type CellValue, type Column } from "./cells";
 import { fromTemplate, maybeRole, role } from "./dom";
 import { download, exportName, toCSV, toJSON, toMarkdown, type Cell } from "./exports";
 import { inspectable } from "./inspect";
@@ -89,7 +89,7 @@ export class DataTable<R> {
 
   render(): void {
     const { spec } = this;
-    for (const c of this.columns) setUnit(c, this.rows.map((r) => spec.value(r, c.key)));
+    for (const c of this.columns) fitColumn(c, this.rows.map((r) => spec.value(r, c.key)));
     const sort = this.sorting();
     const matches = matcher(this.filter?.value ?? "");
     this.placed = arrange(this.rows, {
@@ -175,7 +175,7 @@ export class DataTable<R> {
     // A table without a single row is its reason, not a header.
     const bare = this.rows.length === 0;
     this.table.closest<HTMLElement>(".scroll")!.hidden = bare;
-    for (const tools of this.section.querySelectorAll<HTMLElement>(".tools")) tools.hidden = bare;
+    for (const tools of this.section.querySelectorAll<HTMLElement>(".tools, .bar")) tools.hidden = bare;
     const empty = maybeRole(this.section, "empty");
     if (empty !== null) {
       empty.hidden = this.placed.length > 0;
@@ -229,15 +229,21 @@ export class DataTable<R> {
   }
 
   private export(format: string): void {
-    const values = (row: R, columns: Column[]): Cell[] => columns.map((c) => this.spec.value(row, c.key));
+    const { depth } = this.spec;
+    // Nesting is told by a column of its own, which only files have.
+    const keys = (columns: Column[]) => [...columns.map((c) => c.key), ...(depth === undefined ? [] : ["depth"])];
+    const values = (row: R, columns: Column[]): Cell[] => [
+      ...columns.map((c) => this.spec.value(row, c.key)),
+      ...(depth === undefined ? [] : [depth(row)]),
+    ];
     if (format === "json") {
-      const text = toJSON(this.columns.map((c) => c.key), this.visible.map((r) => values(r, this.columns)));
+      const text = toJSON(keys(this.columns), this.visible.map((r) => values(r, this.columns)));
       download(exportName(this.traceName, this.name, "json"), "application/json", text);
       return;
     }
     const columns = this.columns.filter((c) => c.type !== "hist");
     if (format === "csv") {
-      const text = toCSV(columns.map((c) => c.key), this.visible.map((r) => values(r, columns)));
+      const text = toCSV(keys(columns), this.visible.map((r) => values(r, columns)));
       download(exportName(this.traceName, this.name, "csv"), "text/csv", text);
       return;
     }
@@ -245,7 +251,9 @@ export class DataTable<R> {
       const unit = c.type === "ns" ? c.unit?.name : c.type === "ppm" ? "%" : undefined;
       return unit === undefined ? c.label : `${c.label} (${unit})`;
     });
-    const cells = this.visible.map((r) => columns.map((c) => shown(c, this.spec.value(r, c.key))));
+    const cells = this.visible.map((r) =>
+      columns.map((c) => (c.type === "name" ? "· ".repeat(depth?.(r) ?? 0) : "") + shown(c, this.spec.value(r, c.key))),
+    );
     const text = toMarkdown(header, columns.map((c) => isNumeric(c.type)), cells);
     download(exportName(this.traceName, this.name, "md"), "text/markdown", text);
   }

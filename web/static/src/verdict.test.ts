@@ -118,7 +118,7 @@ test("a whole DeepInfer trace in a sentence", () => {
   const text = say({
     steps,
     devices: [device(810 * ms, 190 * ms, 100 * ms)],
-    shapes: [shape(64, 17, 0), shape(72, 0, 1)],
+    shapes: [shape(64, 17, 0), shape(72, 0, 1), { ...shape(4, 0, 1), kind: "prefill" }],
     phases: [phase("deepinfer:schedule", 80 * ms), phase("deepinfer:worker.post_process.sync", 36.1 * ms)],
   });
   assert.equal(

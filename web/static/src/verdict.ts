@@ -5,6 +5,9 @@ import { median, percent, ppm, time } from "./format";
 import { t } from "./strings";
 import type { Phase, StepKind, Summary } from "./summary";
 
+/** A phase with less than this of the CPU's time (in parts per million) is not worth a word. */
+const notable = 50_000;
+
 /** At most this many shapes are named as missing the graph. */
 const namedMisses = 3;
 
@@ -55,11 +58,12 @@ function gpu(s: Summary): Part[][] {
 }
 
 function graph(s: Summary): Part[] {
-  const missed = s.shapes.filter((sh) => sh.misses > 0).sort((a, b) => b.misses - a.misses);
+  // Graphs are captured for decode sizes: a prompt step that ran without one missed nothing.
+  const missed = s.shapes.filter((sh) => sh.misses > 0 && sh.kind !== "prefill").sort((a, b) => b.misses - a.misses);
   const replayed = s.shapes.some((sh) => sh.replays > 0);
   if (!replayed) return [];
   if (missed.length === 0) {
-    return s.shapes.every((sh) => sh.graph === "replay") ? [{ text: t.verdict.allReplayed }] : [];
+    return s.shapes.every((sh) => sh.graph === "replay" || sh.kind === "prefill") ? [{ text: t.verdict.allReplayed }] : [];
   }
   const names = missed.slice(0, namedMisses).map((sh) => (sh.n === null ? sh.name : `N=${sh.n}`));
   const unique = [...new Set(names)].join(", ");
@@ -76,9 +80,12 @@ function longest(s: Summary): Part[] {
     return [{ text: wait.name, href: "#phases" }, { text: t.verdict.waits(time(Math.floor(wait.total_ns / count))) }];
   }
   const own = sum(s.phases.map((p) => p.self_ns));
-  const top = s.phases.reduce<Phase | null>((best, p) => (best === null || p.self_ns > best.self_ns ? p : best), null);
+  // A step's own name says nothing here: all of its time is in it.
+  const stepNames = new Set([...s.shapes.map((sh) => sh.name), ...s.steps.flatMap((st) => [st.name, ...st.names])]);
+  const named = s.phases.filter((p) => !stepNames.has(p.name));
+  const top = named.reduce<Phase | null>((best, p) => (best === null || p.self_ns > best.self_ns ? p : best), null);
   const share = top === null ? null : ppm(top.self_ns, own);
-  if (top === null || share === null || s.phases.length < 2) return [];
+  if (top === null || share === null || share < notable || s.phases.length < 2) return [];
   return [{ text: top.name, href: "#phases" }, { text: t.verdict.mostTime(percent(share)) }];
 }
 
