@@ -163,7 +163,8 @@ type Traces interface {
 	// UpdateTrace changes a live trace's Meta.
 	UpdateTrace(ctx context.Context, id string, p Patch) (Trace, error)
 	// DeleteTrace hides a trace; RestoreTrace brings it back until the grace
-	// period has passed. Both are content with a trace that is so already.
+	// period has passed, or until a new file needs its room under the quota.
+	// Both are content with a trace that is so already.
 	DeleteTrace(ctx context.Context, id string) error
 	RestoreTrace(ctx context.Context, id string) (Trace, error)
 	// Usage tells how full the store is.

@@ -148,7 +148,7 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 		if err = s.identify(ctx); err == nil {
 			err = s.migrate(ctx)
 		}
-		if err == nil || !errors.Is(err, store.ErrBusy) {
+		if err == nil || !errors.Is(err, store.ErrBusy) && !errors.Is(err, errMigrate) {
 			return err
 		}
 		select {
@@ -168,14 +168,12 @@ func (s *Store) identify(ctx context.Context) error {
 	if err != nil {
 		return explain(err)
 	}
-	if id == applicationID {
-		return nil
-	}
-	if id != 0 || tables > 0 {
+	if id != applicationID && (id != 0 || tables > 0) {
 		return fmt.Errorf("%w: the file is another program's database; choose another file", store.ErrCorrupt)
 	}
-	// Page size and vacuum mode only take effect before the first page is
-	// written, which application_id does.
+	// On a file that has these settings nothing happens. Page size and vacuum
+	// mode only take effect before the first page is written, which
+	// application_id does.
 	for _, p := range []string{
 		fmt.Sprintf("page_size=%d", pageSize), "auto_vacuum=INCREMENTAL",
 		fmt.Sprintf("application_id=%d", applicationID), "journal_mode=WAL",
@@ -204,10 +202,15 @@ func (s *Store) migrate(ctx context.Context) error {
 		return fmt.Errorf("the database has layout %d and this program knows layouts up to %d: use the newer program that wrote it", have, want)
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return explain(err)
+		return fmt.Errorf("%w: %w", errMigrate, explain(err))
 	}
 	return nil
 }
+
+// errMigrate: a migration failed, maybe because another process was faster.
+// The unique index over the versions makes sure that none is applied twice; the
+// next try finds it done.
+var errMigrate = errors.New("change the database's layout")
 
 // check looks for damage after an unclean end. SQLite's log already makes a
 // killed process harmless; this finds what a failing disk or a half-copied file

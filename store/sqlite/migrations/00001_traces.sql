@@ -1,5 +1,9 @@
 -- +goose Up
 
+-- Two processes may find the same migration undone. The slower one's
+-- transaction then fails here, whatever the migration does.
+CREATE UNIQUE INDEX goose_version_once ON goose_db_version (version_id);
+
 -- A run of bytes. While it is being received (staged) sha256 is NULL and state
 -- holds the hash so far, written in the transaction that writes the rows it
 -- covers: after a kill both stand at the same byte. dead: to be removed; its
@@ -83,3 +87,4 @@ DROP TABLE trace;
 DROP TABLE usage;
 DROP TABLE chunk;
 DROP TABLE blob;
+DROP INDEX goose_version_once;
