@@ -171,13 +171,14 @@ func (s *Store) identify(ctx context.Context) error {
 	if id != applicationID && (id != 0 || tables > 0) {
 		return fmt.Errorf("%w: the file is another program's database; choose another file", store.ErrCorrupt)
 	}
-	// On a file that has these settings nothing happens. Page size and vacuum
-	// mode only take effect before the first page is written, which
-	// application_id does.
-	for _, p := range []string{
-		fmt.Sprintf("page_size=%d", pageSize), "auto_vacuum=INCREMENTAL",
-		fmt.Sprintf("application_id=%d", applicationID), "journal_mode=WAL",
-	} {
+	pragmas := []string{"journal_mode=WAL"}
+	if id == 0 {
+		// Page size and vacuum mode only take effect before the first page is
+		// written, which application_id does.
+		pragmas = []string{fmt.Sprintf("page_size=%d", pageSize), "auto_vacuum=INCREMENTAL",
+			fmt.Sprintf("application_id=%d", applicationID), "journal_mode=WAL"}
+	}
+	for _, p := range pragmas {
 		if _, err := s.w.ExecContext(ctx, "PRAGMA "+p); err != nil {
 			return explain(err)
 		}
