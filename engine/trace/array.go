@@ -22,6 +22,20 @@ func (r *Reader) readArray() status {
 			r.r = i
 		}
 		c, off := b[i], r.base+int64(i)
+		if r.afterElem && c == ',' && i+8 <= w { // the usual ways to the next event
+			k := 0
+			switch x := load64(b, i); {
+			case x&mask5 == ','|'\n'<<8|' '<<16|' '<<24|'{'<<32:
+				k = 4
+			case x&mask3 == ','|' '<<8|'{'<<16 || x&mask3 == ','|'\n'<<8|'{'<<16:
+				k = 2
+			}
+			if k > 0 {
+				r.afterElem, r.sawComma, r.comma = false, true, off
+				i += k
+				r.r, c, off = i, '{', off+int64(k)
+			}
+		}
 		switch {
 		case r.afterElem && c == ',':
 			r.r, r.afterElem, r.sawComma, r.comma = i+1, false, true, off
@@ -48,10 +62,16 @@ func (r *Reader) readArray() status {
 		}
 		var e int
 		var st status
-		if c == '{' {
-			e, st = r.parseEvent(b, i, w)
-		} else {
+		switch {
+		case c != '{':
 			e, _, st = skipValue(b, i, w)
+		default:
+			if e = r.parseFast(b, i, w); e > 0 {
+				break
+			}
+			if e, st = r.parseEvent(b, i, w); st == stOK {
+				r.learn(b, i, e)
+			}
 		}
 		switch {
 		case st == stMore:

@@ -59,6 +59,9 @@ type Reader struct {
 	skip       skipper
 	skipBack   state
 
+	layouts []layout
+	learned int
+
 	columnCap int
 	end       int64 // stop at the first event whose comma lies at or behind this offset
 	start     int64 // where reading really began; -1 while seeking

@@ -251,6 +251,11 @@ func skipNested(b []byte, i, w int) (end int, fl textFlags, st status) {
 		}
 		switch c := b[i]; {
 		case c == '"':
+			// A plain string of up to 16 bytes, the usual key, is stepped over here.
+			if n := shortString(b, i+1); n >= 0 && i+n < w {
+				i += n + 2
+				break
+			}
 			e, f, st := scanString(b, i+1, w)
 			if st != stOK {
 				return e, fl, st
@@ -314,6 +319,27 @@ func skipNested(b []byte, i, w int) (end int, fl textFlags, st status) {
 			}
 		}
 	}
+}
+
+// shortString returns the length of the string whose content begins at b[i], or -1 if it
+// is longer than 15 bytes or holds anything that is not plain ASCII.
+func shortString(b []byte, i int) int {
+	x, y := load64(b, i), load64(b, i+8)
+	q, e := x^(ones*'"'), x^(ones*'\\')
+	m := ((q - ones) | (e - ones) | (x - ones*0x20) | x) & highs
+	n := 0
+	if m == 0 {
+		q, e = y^(ones*'"'), y^(ones*'\\')
+		if m = ((q - ones) | (e - ones) | (y - ones*0x20) | y) & highs; m == 0 {
+			return -1
+		}
+		n = 8
+	}
+	n += bits.TrailingZeros64(m) >> 3
+	if b[i+n] != '"' {
+		return -1
+	}
+	return n
 }
 
 // mayOpen tells whether a bracket may open at b[i]: behind a colon in an object, behind a

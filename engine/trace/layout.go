@@ -1,0 +1,250 @@
+package trace
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// A producer writes all its events alike: the same keys in the same order with the same
+// blanks. A layout is what lies between the values of such an event, learned from one; an
+// event that fits it is read by comparing words instead of looking for keys. Whatever does
+// not fit is read by parseEvent, with the same result.
+type layout struct {
+	ph    byte
+	steps [maxSteps]layoutStep
+	n     int
+	tail  literal // behind the last value, up to the event's closing brace
+}
+
+type layoutStep struct {
+	lit   literal // before the value, with a string's opening quote
+	field field
+}
+
+// literal is a piece of text, padded for word loads.
+type literal struct {
+	text [maxLiteral + 8]byte
+	n    int
+}
+
+const (
+	maxSteps   = 8
+	maxLiteral = 64
+	maxLayouts = 8
+	maxLearned = 256 // events that may be learned from: files whose events all differ cost no more
+)
+
+// at reports whether the literal stands at b[i]. b must be readable up to the literal's
+// length beyond i, rounded up to words.
+func (l *literal) at(p unsafe.Pointer, i int) bool {
+	t := unsafe.Pointer(&l.text)
+	n := l.n
+	k := 0
+	for ; k+8 <= n; k += 8 {
+		if *(*uint64)(unsafe.Add(p, i+k)) != *(*uint64)(unsafe.Add(t, k)) {
+			return false
+		}
+	}
+	if k < n {
+		d := *(*uint64)(unsafe.Add(p, i+k)) ^ *(*uint64)(unsafe.Add(t, k))
+		return d<<(64-8*uint(n-k)) == 0
+	}
+	return true
+}
+
+func (l *literal) set(b []byte) bool {
+	if len(b) > maxLiteral {
+		return false
+	}
+	l.n = copy(l.text[:], b)
+	return true
+}
+
+// learn adds the layout of the event b[i:end], which parseEvent has just read.
+func (r *Reader) learn(b []byte, i, end int) {
+	if r.learned >= maxLearned || r.ev.ph == 0 {
+		return
+	}
+	r.learned++
+	var l layout
+	l.ph = r.ev.ph
+	from := i // where the text between two values begins
+	for i++; ; {
+		i = skipSpace(b, i)
+		if b[i] != '"' {
+			break
+		}
+		f, _ := fieldOf(load64(b, i+1))
+		e, _, _ := scanString(b, i+1, end)
+		v := skipSpace(b, e+1)
+		v = skipSpace(b, v+1)
+		ve, _, st := skipValue(b, v, end)
+		if st != stOK {
+			return
+		}
+		start, stop := v, ve
+		switch f {
+		case fieldName, fieldCat:
+			if b[v] != '"' {
+				return
+			}
+			start, stop = v+1, ve-1
+		case fieldPid, fieldTid, fieldTs, fieldDur, fieldID:
+			if !isDigit(b[v]) {
+				return
+			}
+		case fieldArgs:
+			if b[v] != '{' {
+				return
+			}
+		default: // ph, bp and the like: the value is part of the text
+			f = fieldOther
+		}
+		if f != fieldOther {
+			if l.n == maxSteps || !l.steps[l.n].lit.set(b[from:start]) {
+				return
+			}
+			l.steps[l.n].field = f
+			l.n++
+			from = stop
+		}
+		i = skipSpace(b, ve)
+		if b[i] == ',' {
+			i++
+		}
+	}
+	if !l.tail.set(b[from:end]) {
+		return
+	}
+	if len(r.layouts) < maxLayouts {
+		r.layouts = append(r.layouts, l)
+	} else {
+		r.layouts[r.learned%maxLayouts] = l
+	}
+}
+
+// parseFast reads the event at b[i] by a layout that was learned, and returns the index
+// behind it; 0 if no layout fits.
+func (r *Reader) parseFast(b []byte, i, w int) int {
+	if w-i < maxLiteral+16 {
+		return 0
+	}
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	for k := range r.layouts {
+		if r.layouts[k].steps[0].lit.at(p, i) {
+			if e := r.parseBy(&r.layouts[k], b, i, w); e > 0 {
+				if k > 0 {
+					r.layouts[0], r.layouts[k] = r.layouts[k], r.layouts[0]
+				}
+				return e
+			}
+		}
+	}
+	return 0
+}
+
+// parseBy reads the event at b[i] by the layout l, whose first literal fits.
+func (r *Reader) parseBy(l *layout, b []byte, i, w int) int {
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	ev := &r.ev
+	*ev = event{ph: l.ph, hasKeys: true}
+	for k := range l.n {
+		s := &l.steps[k&(maxSteps-1)]
+		if i+s.lit.n+32 > w || k > 0 && !s.lit.at(p, i) {
+			return 0
+		}
+		i += s.lit.n
+		switch s.field {
+		case fieldName, fieldCat:
+			e, fl, st := scanString(b, i, w)
+			if st != stOK {
+				return 0
+			}
+			id := r.sh.names.raw(b[i:e], fl)
+			ev.fl |= fl & flagRepaired
+			if s.field == fieldName {
+				ev.name, ev.hasName = id, true
+			} else {
+				ev.cat = id
+			}
+			i = e
+		case fieldTs, fieldDur:
+			v, n := fastMicros(p, i)
+			if n == 0 {
+				return 0
+			}
+			i += n
+			if s.field == fieldTs {
+				ev.ts, ev.tsKind, ev.hasTS = v, numOK, true
+			} else {
+				ev.dur, ev.durKind, ev.hasDur = v, numOK, true
+			}
+		case fieldPid, fieldTid, fieldID:
+			v, n := fastInt(p, i)
+			if n == 0 {
+				return 0
+			}
+			i += n
+			switch s.field {
+			case fieldPid:
+				ev.pid = ident{v, identNumber}
+			case fieldTid:
+				ev.tid = ident{v, identNumber}
+			default:
+				ev.id, ev.hasID = uint64(v), true
+			}
+		case fieldArgs:
+			e, fl, st := skipNested(b, i, w)
+			if st != stOK {
+				return 0
+			}
+			ev.args, ev.argsEnd = i, e
+			ev.fl |= fl &^ flagDirty
+			i = e
+		}
+	}
+	if i+l.tail.n+8 > w || !l.tail.at(p, i) {
+		return 0
+	}
+	return i + l.tail.n
+}
+
+// digits8 reads up to eight digits at p[i] at once; n is how many there are.
+func digits8(p unsafe.Pointer, i int) (v uint64, n int) {
+	x := *(*uint64)(unsafe.Add(p, i)) ^ ones*'0'
+	n = bits.TrailingZeros64(((x+ones*0x76)|x)&highs) >> 3
+	x <<= 64 - 8*uint(n) // as if zeros stood before them
+	x = x*10 + x>>8      // pairs of digits, then fours, then all eight
+	return ((x&0x000000ff000000ff)*0x000f424000000064 + (x>>16&0x000000ff000000ff)*0x0000271000000001) >> 32, n
+}
+
+var pow10 = [...]uint64{1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
+
+// fastInt reads the digits at p[i] as an integer; n is their length, 0 for none or more
+// than 16.
+func fastInt(p unsafe.Pointer, i int) (v int64, n int) {
+	u, n := digits8(p, i)
+	if n == 8 {
+		t, k := digits8(p, i+8)
+		u, n = u*pow10[k]+t, n+k
+		if n == 16 {
+			return 0, 0
+		}
+	}
+	return int64(u), n
+}
+
+// fastMicros reads the digits at p[i] as microseconds with up to three decimals, into ns;
+// n is their length, 0 for anything longer or other. A number that goes on (more decimals,
+// an exponent) is noticed by the literal that must follow.
+func fastMicros(p unsafe.Pointer, i int) (ns int64, n int) {
+	v, n := fastInt(p, i)
+	if n == 0 || *(*byte)(unsafe.Add(p, i+n)) != '.' {
+		return v * 1000, n
+	}
+	d, k := digits8(p, i+n+1)
+	if k == 0 || k > 3 {
+		return 0, 0
+	}
+	return v*1000 + int64(d*pow10[3-k]), n + 1 + k
+}
