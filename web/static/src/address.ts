@@ -15,11 +15,11 @@ export function sameOriginPath(text: string, origin: string): string | null {
   return url.pathname + url.search;
 }
 
-/** What to call a trace from an address: its last segment, or the segment before a plain "content". */
+/** What to call a trace from an address: its last segment; for a kept trace the beginning of its id. */
 export function nameOf(path: string): string {
   const parts = path.split("?")[0]!.split("/").filter((p) => p !== "");
   const last = parts.at(-1) ?? path;
-  const name = last === "content" && parts.length > 1 ? parts.at(-2)! : last;
+  const name = last === "content" && parts.length > 1 ? `${parts.at(-2)!.slice(0, 12)}…` : last;
   try {
     return decodeURIComponent(name);
   } catch {

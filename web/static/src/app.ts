@@ -33,7 +33,7 @@ interface Trace extends Tab {
 }
 
 /** Previews come from every worker; drawing them more often than this only takes time from reading. */
-const drawMs = 200;
+const drawMs = 400;
 
 export class App {
   private traces: Trace[] = [];
@@ -153,7 +153,7 @@ export class App {
     } catch (err) {
       if (!this.traces.includes(trace)) return;
       trace.state = "error";
-      trace.error = explain(asFailure(err), trace.path ?? trace.name, trace.progress.bytes);
+      trace.error = explain(asFailure(err), trace.name, trace.progress.bytes);
     }
     if (trace === this.shown) this.draw();
     else this.drawTabs();

@@ -101,7 +101,7 @@ export class StepsChart extends Chart {
       },
       ...(zoom
         ? {
-            dataZoom: [{ type: "slider", height: 18, bottom: 4 }, { type: "inside", zoomOnMouseWheel: "ctrl" }],
+            dataZoom: [{ type: "slider", height: 18, bottom: 4, brushSelect: false, showDataShadow: false }, { type: "inside", zoomOnMouseWheel: "ctrl" }],
             grid: { ...skeleton.grid, bottom: 54 },
           }
         : {}),

@@ -24,7 +24,7 @@ export function explain(f: Failure, name: string, readBytes: number): Shown {
     case "read":
       return { title, detail: `${t.error.read} (${own})`, hint: t.error.readHint };
     case "fetch":
-      return { title, detail: `${t.error.fetch(name)} (${own})`, hint: t.error.fetchHint };
+      return { title, detail: `${t.error.fetch} (${own})`, hint: f.hint === "" ? t.error.fetchHint : f.hint };
     case "empty":
       return { title, detail: t.error.empty, hint: t.error.emptyHint };
     case "trace":

@@ -1,6 +1,7 @@
 /** Byte sources: a file's slice or a fetched body, as chunks in buffers that are used again. */
 
 import { failure } from "./protocol";
+import { refusal } from "./tus";
 
 /** Large enough that reading costs little per byte, small enough that two of them stay in the cache's reach. */
 const chunkBytes = 4 << 20;
@@ -150,7 +151,8 @@ export class FetchSource implements ByteSource {
       throw failure("fetch", err instanceof Error ? err.message : String(err));
     }
     if (!response.ok || response.body === null) {
-      throw failure("fetch", `${response.status} ${response.statusText}`.trim());
+      const said = await refusal(response);
+      throw failure("fetch", said.message, said.hint);
     }
     const length = response.headers.get("Content-Length");
     // With a Content-Encoding the length is that of the encoded bytes, which we never see.

@@ -48,7 +48,7 @@ export class StepsView {
     this.table.traceName = name;
     this.table.set(summary.steps);
     this.render();
-    if (summary.steps.length === 0) this.charts.hide("steps");
+    if (summary.steps.every((s) => s.gpu === null)) this.charts.hide("steps");
     else this.charts.steps(summary.steps, t.chart.steps(summary.steps.length), (index) => this.select(index));
   }
 

@@ -82,7 +82,7 @@ export const en = {
   },
   health: {
     verdicts: { ok: "OK", warn: "Warnings", unusable: "Unusable", reading: "Reading" } as Record<string, string>,
-    clean: (events: number) => `All ${plural(events, "event")} read, nothing repaired.`,
+    clean: (events: number) => (events === 0 ? "The file was read, but there is no event in it." : `All ${plural(events, "event")} read, nothing repaired.`),
     skipped: (n: number) => `${integer(n)} skipped`,
     repaired: (n: number) => `${integer(n)} repaired`,
     clipped: (n: number) => `${integer(n)} clipped`,
@@ -201,7 +201,7 @@ export const en = {
     crashHint: "Please report this with the file's origin. The native reader may get further: stepscope trace summary FILE",
     read: "The browser could not read the file any further.",
     readHint: "It may have been changed, moved or removed while it was read: drop it again.",
-    fetch: (url: string) => `${url} could not be loaded from the server.`,
+    fetch: "The server did not deliver it.",
     fetchHint: "Check that the trace still exists (it may have been deleted) and try again.",
     empty: "The file is empty: 0 bytes.",
     emptyHint: "A profiler that was killed while it wrote leaves such files; take the trace again.",

@@ -132,7 +132,7 @@ export const zh: Strings = {
   },
   health: {
     verdicts: { ok: "正常", warn: "有警告", unusable: "不可用", reading: "读取中" },
-    clean: (events) => `${integer(events)} 个事件全部读取，无需修复。`,
+    clean: (events) => (events === 0 ? "文件已读取，但其中没有事件。" : `${integer(events)} 个事件全部读取，无需修复。`),
     skipped: (n) => `跳过 ${integer(n)}`,
     repaired: (n) => `修复 ${integer(n)}`,
     clipped: (n) => `截短 ${integer(n)}`,
@@ -247,7 +247,7 @@ export const zh: Strings = {
     crashHint: "请附上文件来源报告此问题。本机读取器可能读得更远：stepscope trace summary FILE",
     read: "浏览器无法继续读取该文件。",
     readHint: "读取期间文件可能被修改、移动或删除：请重新拖入。",
-    fetch: (url) => `无法从服务器加载 ${url}。`,
+    fetch: "服务器没有给出该文件。",
     fetchHint: "请确认该跟踪仍存在（可能已被删除），然后重试。",
     empty: "文件为空：0 字节。",
     emptyHint: "分析器在写入时被终止会留下这样的文件；请重新采集。",
