@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What all tests share: the program, one browser, one server.
+var (
+	program string   // path of the built stepscope
+	chrome  *browser // started once; every page has its own profile in it
+	shared  *server  // for tests that do not mind what others kept there
+	scratch string   // folder for generated traces, removed at the end
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("STEPSCOPE_NO_BROWSER") == "1" {
+		fmt.Println("the browser tests are left out: STEPSCOPE_NO_BROWSER=1")
+		os.Exit(0)
+	}
+	code, err := runTests(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "FAIL:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// runTests brings up what the tests share and looks, after they ran, for what no single one of them can see.
+func runTests(m *testing.M) (code int, err error) {
+	if program, err = findProgram(); err != nil {
+		return 1, err
+	}
+	exe, err := findChromium()
+	if err != nil {
+		return 1, err
+	}
+	if scratch, err = os.MkdirTemp("", "stepscope-e2e-"); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	if chrome, err = startBrowser(exe, scratch); err != nil {
+		return 1, err
+	}
+	if shared, err = startServer(filepath.Join(scratch, "shared.db"), "127.0.0.1:0"); err != nil {
+		return 1, errors.Join(err, chrome.stop())
+	}
+	code = m.Run()
+	err = errors.Join(shared.stop(), chrome.stop())
+	if foreign, logErr := chrome.foreignRequests(); logErr != nil {
+		err = errors.Join(err, logErr)
+	} else if len(foreign) > 0 {
+		err = errors.Join(err, fmt.Errorf("pages asked for addresses outside their server:\n  %s", strings.Join(foreign, "\n  ")))
+	}
+	return code, err
+}
+
+func findProgram() (string, error) {
+	path := os.Getenv("STEPSCOPE_BIN")
+	if path == "" {
+		path = filepath.Join("..", "bin", "stepscope")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("%w: build it first with make build, or name it in STEPSCOPE_BIN", err)
+	}
+	return path, nil
+}
+
+// findChromium fails where there is no browser: tests that are skipped in silence are tests nobody runs.
+func findChromium() (string, error) {
+	if path := os.Getenv("STEPSCOPE_CHROMIUM"); path != "" {
+		return path, nil
+	}
+	out, err := exec.Command(filepath.Join("..", "scripts", "install-chromium.sh")).Output()
+	if err != nil {
+		var exit *exec.ExitError
+		said := ""
+		if errors.As(err, &exit) {
+			said = strings.TrimSpace(string(exit.Stderr)) + "\n"
+		}
+		return "", fmt.Errorf("%sno browser to test with (%w); STEPSCOPE_NO_BROWSER=1 leaves these tests out", said, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
