@@ -26,12 +26,10 @@ export const en = {
   },
   absent: {
     none: "not in the trace",
-    reading: "known when the whole file is read",
     noSteps: "no share: the trace has no steps",
     noGPU: "no GPU work was linked to these launches",
     noSize: "the name gives no batch size",
     noGraph: "no kernel of it was linked, so replay or not is unknown",
-    fullFile: "the reader did not say",
     noGroup: "the trace does not say the group's size",
     noBusy: "no GPU time to relate to",
   },

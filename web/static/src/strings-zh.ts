@@ -83,12 +83,10 @@ export const zh: Strings = {
   },
   absent: {
     none: "跟踪中没有",
-    reading: "读完整个文件后才知道",
     noSteps: "没有占比：跟踪中没有步",
     noGPU: "这些启动没有关联到 GPU 工作",
     noSize: "名称中没有批大小",
     noGraph: "没有关联到 kernel，无法判断是否重放",
-    fullFile: "读取器没有给出",
     noGroup: "跟踪没有给出通信组大小",
     noBusy: "没有可比的 GPU 时间",
   },
