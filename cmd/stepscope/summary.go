@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -27,6 +26,7 @@ type SummaryCmd struct {
 func (c *SummaryCmd) Run(ctx context.Context, streams *IO) error {
 	files, failed := expand(c.Files)
 	out := bufio.NewWriter(streams.Out)
+	many := len(c.Files) > 1 || len(files) > 1 // the shape follows what was asked for, not what could be read
 	printed := 0
 	for _, name := range files {
 		if err := ctx.Err(); err != nil {
@@ -38,9 +38,9 @@ func (c *SummaryCmd) Run(ctx context.Context, streams *IO) error {
 			continue
 		}
 		if c.JSON {
-			writeSeparator(out, printed, len(files) > 1)
+			writeSeparator(out, printed, many)
 			out.Write(s.AppendJSON(nil))
-			if len(files) == 1 {
+			if !many {
 				out.WriteByte('\n')
 			}
 		} else {
@@ -51,7 +51,7 @@ func (c *SummaryCmd) Run(ctx context.Context, streams *IO) error {
 		}
 		printed++
 	}
-	if c.JSON && len(files) > 1 {
+	if c.JSON && many {
 		if printed == 0 {
 			out.WriteByte('[')
 		}
@@ -109,7 +109,7 @@ func readFile(name string) (*trace.Partial, error) {
 	case !fi.Mode().IsRegular(): // a pipe or a device has no ranges
 		return trace.Read(f, trace.Options{})
 	}
-	return trace.ReadRanges(io.ReaderAt(f), fi.Size(), runtime.GOMAXPROCS(0), trace.Options{})
+	return trace.ReadRanges(f, fi.Size(), runtime.GOMAXPROCS(0), trace.Options{})
 }
 
 // summaryErrors joins what failed. The exit code says "not a trace" only if nothing worse

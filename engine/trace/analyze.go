@@ -38,6 +38,7 @@ type analysis struct {
 	flowStarts  []*row
 
 	dupLaunches int64
+	treeCapped  bool
 	stepTotal   int64
 	names       map[nameID]stepName
 }
@@ -166,7 +167,7 @@ func (a *analysis) placeTimeline() {
 	switch h := a.p.header; {
 	case a.origin >= epoch:
 		a.s.Start = some(a.origin)
-	case h.hasBase:
+	case h.hasBase && (a.origin < 0 || h.base+a.origin >= h.base):
 		a.s.Start = some(h.base + a.origin)
 	}
 }

@@ -77,19 +77,25 @@ func (e *encoder) tables(p *Partial) {
 func (e *encoder) overflow(o *overflow) {
 	e.int(o.rows)
 	e.len(len(o.lanes))
-	for _, l := range o.lanes {
+	for i := range o.lanes {
+		l := &o.lanes[i]
 		e.int(l.kernels, l.other, l.sum)
+		e.spans(&l.busy)
 	}
 	e.len(len(o.devices))
 	for i := range o.devices {
 		d := &o.devices[i]
 		e.int(int64(d.key.rank), d.key.device)
-		for _, u := range [...]*spans{&d.busy, &d.compute, &d.comm, &d.copy} {
-			e.len(len(u.list))
-			for _, s := range u.list {
-				e.int(s.s, s.e)
-			}
-		}
+		e.spans(&d.compute)
+		e.spans(&d.comm)
+		e.spans(&d.copy)
+	}
+}
+
+func (e *encoder) spans(u *spans) {
+	e.len(len(u.list))
+	for _, s := range u.list {
+		e.int(s.s, s.e)
 	}
 }
 
@@ -196,16 +202,19 @@ func (d *decoder) tables(p *Partial) {
 func (d *decoder) overflow(o *overflow) {
 	o.rows = d.i64()
 	for range d.len() {
-		o.lanes = append(o.lanes, laneSum{d.i64(), d.i64(), d.i64()})
+		o.lanes = append(o.lanes, laneSum{kernels: d.i64(), other: d.i64(), sum: d.i64(), busy: d.spans()})
 	}
 	for range d.len() {
 		x := o.deviceByKey(deviceKey{nameID(d.i64()), d.i64()})
-		for _, u := range [...]*spans{&x.busy, &x.compute, &x.comm, &x.copy} {
-			for range d.len() {
-				u.list = append(u.list, span{d.i64(), d.i64()})
-			}
-		}
+		x.compute, x.comm, x.copy = d.spans(), d.spans(), d.spans()
 	}
+}
+
+func (d *decoder) spans() (u spans) {
+	for range d.len() {
+		u.list = append(u.list, span{d.i64(), d.i64()})
+	}
+	return u
 }
 
 func (d *decoder) header(h *header) {

@@ -10,24 +10,24 @@ import (
 // What the index of the collected cases says of each, times in ns. The offsets of
 // warnings are those of the event (or comma) in the file.
 var collected = []example{
-	{"01-control-char-in-name.json", "repaired.at=105", `
+	{"01-control-char-in-name.json", "repaired.at=107", `
 		slices=2; repaired=1; skipped=0; interned lazy` + "\ufffdmod\ufffd" + `ule(0): g=yes; cat python_function=1/4000;
 		gpu 0 kernels=1; gpu 0 sum=3000; span=5000; start=1700000000000010000; verdict=warn`},
-	{"04-windows-backslashes-in-name.json", "repaired.at=105", `
+	{"04-windows-backslashes-in-name.json", "repaired.at=107", `
 		slices=2; repaired=1; skipped=0; interned D:\jobs\quant\eval.py(88): _step=yes; span=16000;
 		start=1700000000000005000; verdict=warn`},
 	// 31 … 33 busy; the device's reach begins with the copy at 30.
-	{"05-bare-inf-and-nan.json", "nonfinite.at=105", `
+	{"05-bare-inf-and-nan.json", "nonfinite.at=107", `
 		slices=2; repaired=0; skipped=0; nonfinite=2; cat gpu_memcpy=1/0; gpu 0 kernels=1; gpu 0 busy=2000; gpu 0 idle=1000;
 		gpu 0 copy=0; gpu 0 streams=2; span=3000; verdict=warn`},
 	{"07-log-lines-inside-header.json", "", `
 		header_damaged=1; slices=1; skipped=0; events=1; gpu 0 kernels=1; gpu 0 sum=5000; start=1700000000000010000; verdict=warn`},
-	{"08-trailing-comma.json", "", `slices=2; events=2; skipped=0; trailing_comma=1; span=5000; truncated=-; verdict=warn`},
-	{"09-truncated-mid-event.json", "", `slices=2; truncated=401; events=3; skipped=1; span=5000; verdict=warn`},
-	{"10-array-never-closed.json", "", `slices=2; truncated=-; events=2; skipped=0; trailing_comma=-; span=5000`},
+	{"08-trailing-comma.json", "", `slices=2; events=2; skipped=0; trailing_comma=1; span=5000; cut at=-; verdict=warn`},
+	{"09-truncated-mid-event.json", "", `slices=2; cut at=401; events=3; skipped=1; span=5000; verdict=warn`},
+	{"10-array-never-closed.json", "", `slices=2; cut at=-; events=2; skipped=0; trailing_comma=-; span=5000`},
 	{"12-two-documents-back-to-back.json", "", `
 		slices=1; second_document=1; span=2000; start=1700000000000001000; interned second_window=-; verdict=warn`},
-	{"14-gzip-two-members.json.gz", "", `slices=1; gpu 0 kernels=1; packing=gzip; span=5000; truncated=-; gzip_junk=-`},
+	{"14-gzip-two-members.json.gz", "", `slices=1; gpu 0 kernels=1; packing=gzip; span=5000; cut at=-; gzip_junk=-`},
 	{"16-empty-and-null-events.json", "", `slices=1; skipped=4; events=5; verdict=warn`},
 	{"17-top-level-array-legacy-pids.json", "", `
 		slices=2; gpus=1; gpu 0 kernels=1; gpu 0 sum=12500; cat =2/52750; linked=1; latency=1/0;
@@ -107,8 +107,8 @@ func TestCollectedCasesAreAll(t *testing.T) {
 // Messages that the index asks for by their words.
 func TestCollectedMessages(t *testing.T) {
 	for file, want := range map[string]string{
-		"23-cpu-only-no-kernels.json":      "no GPU activity recorded (2 launches)",
-		"44-launches-with-no-kernel.json":  "first 2 launches have no kernels",
+		"23-cpu-only-no-kernels.json":        "no GPU activity recorded (2 launches)",
+		"44-launches-with-no-kernel.json":    "first 2 launches have no kernels",
 		"12-two-documents-back-to-back.json": "only the first is read",
 	} {
 		data, err := os.ReadFile(corpus(t, "cases", file))

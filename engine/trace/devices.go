@@ -83,10 +83,15 @@ func (a *analysis) sumDevices() {
 		}
 	}
 	for i, s := range a.p.over.lanes {
-		if s == (laneSum{}) {
+		if s.kernels+s.other == 0 {
 			continue
 		}
-		_, st := lane(uint32(i))
+		d, st := lane(uint32(i))
+		for _, sp := range s.busy.list {
+			d.reach(sp)
+		}
+		d.busy = append(d.busy, s.busy.list...)
+		st.busy = append(st.busy, s.busy.list...)
 		st.s.Kernels += s.kernels
 		st.s.CopiesOrSets += s.other
 		st.s.Sum = satAdd(st.s.Sum, s.sum)
@@ -94,10 +99,6 @@ func (a *analysis) sumDevices() {
 	for i := range a.p.over.devices {
 		o := &a.p.over.devices[i]
 		d := get(o.key)
-		for _, sp := range o.busy.list {
-			d.reach(sp)
-		}
-		d.busy = append(d.busy, o.busy.list...)
 		d.compute = append(d.compute, o.compute.list...)
 		d.comm = append(d.comm, o.comm.list...)
 		d.copies = append(d.copies, o.copy.list...)
@@ -137,8 +138,8 @@ func (d *deviceWork) finish(a *analysis) Device {
 	x.Busy, x.Compute, x.Comm, x.Copy = total(union(d.busy)), total(union(d.compute)), total(union(d.comm)), total(union(d.copies))
 	x.ExposedComm = both - x.Compute
 	if d.rowsOnIt {
-		x.First, x.Last = d.first-a.origin, d.last-a.origin
-		x.Idle = spanOf(d.first, d.last) - x.Busy
+		x.First, x.Last = some(d.first-a.origin), some(d.last-a.origin)
+		x.Idle = some(spanOf(d.first, d.last) - x.Busy)
 	}
 	for _, st := range d.streams {
 		st.s.Busy = total(union(st.busy))

@@ -85,7 +85,7 @@ func (a *analysis) producer() string {
 		sglang = sglang || v.name == "sglang"
 		trt = trt || v.name == "tensorrt_llm"
 	}
-	if !deep && !vllm && !sglang && !trt {
+	if !deep && !trt && (sglang || !vllm) { // SGLang and TensorRT-LLM name their steps alike
 		for _, s := range a.p.names.strs {
 			switch {
 			case strings.Contains(s, "vllm/"):
@@ -100,12 +100,12 @@ func (a *analysis) producer() string {
 	switch {
 	case deep:
 		return "deepinfer"
+	case trt:
+		return "tensorrt-llm"
 	case sglang: // builds on vLLM's step names, so it goes first
 		return "sglang"
 	case vllm:
 		return "vllm"
-	case trt:
-		return "tensorrt-llm"
 	case len(a.p.header.gpus) > 0 || a.p.header.hasBase:
 		return "pytorch"
 	}

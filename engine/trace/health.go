@@ -15,9 +15,9 @@ var warningText = [issCount]struct{ code, message string }{
 	issEventTooLong:   {"event_too_long", "events longer than 8 MiB were given up"},
 	issHeaderTooLong:  {"header_too_long", "header entries longer than 8 MiB were skipped"},
 	issUTF16:          {"utf16", "the file is UTF-16; offsets count bytes of its UTF-8 form"},
-	issGzipJunk:       {"gzip_junk", "bytes behind the gzip data were ignored"},
-	issGzipTruncated:  {"gzip_truncated", "the gzip data is cut short; everything before the cut was read"},
-	issGzipCorrupt:    {"gzip_corrupt", "the gzip data is corrupt; everything before that place was read"},
+	issGzipJunk:       {"gzip_junk", "bytes behind the compressed data were ignored"},
+	issGzipTruncated:  {"gzip_truncated", "the compressed data is cut short; everything before the cut was read"},
+	issGzipCorrupt:    {"gzip_corrupt", "the compressed data is corrupt; everything before that place was read"},
 	issGzipChecksum:   {"gzip_checksum", "the gzip checksum does not match: some of the data may be wrong"},
 }
 
@@ -156,13 +156,17 @@ func (a *analysis) warnCaps() {
 	p := a.p
 	if p.over.rows > 0 {
 		a.warn("rows_capped", p.over.rows, Opt{}, "too many annotations, launches and kernels: the last "+itoa(p.over.rows)+
-			" are counted and summed, but not in steps, shapes, links and percentiles")
+			" are counted, and where they are annotations or GPU work summed, but not in steps, shapes, links and percentiles")
 	}
 	if p.names.capped {
 		a.warn("names_capped", 1, Opt{}, "too many different names: the later ones are summed as "+otherName)
 	}
-	if p.tracks.capped || p.lanes.capped || len(p.cats.list) >= maxCategories || len(p.metas) >= maxMetas || len(p.counters) >= maxCounters {
-		a.warn("tables_capped", 1, Opt{}, "too many different threads, streams, categories or counters: the later ones share one entry")
+	if a.treeCapped {
+		a.warn("tree_capped", 1, Opt{}, "annotations nest too deep or in too many ways: the nested table leaves some out, the flat one has all")
+	}
+	if len(p.collectives) >= maxCollectives || len(p.header.gpus) >= maxGPUs || len(a.s.Facts.Processes) >= maxProcesses ||
+		p.tracks.capped || p.lanes.capped || len(p.cats.list) >= maxCategories || len(p.metas) >= maxMetas || len(p.counters) >= maxCounters {
+		a.warn("tables_capped", 1, Opt{}, "too many different threads, streams, categories, counters, processes, devices or collectives: the later ones are left out or share one entry")
 	}
 	if p.flows.capped {
 		a.warn("flows_capped", 1, Opt{}, "too many flow arrows: the later ones are not paired")

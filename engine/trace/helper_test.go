@@ -46,7 +46,7 @@ func figures(p *Partial, s *Summary) map[string]string {
 	n("clipped", h.Clipped)
 	n("unfinished", h.Unfinished)
 	n("unresolved", h.Unresolved)
-	opt("truncated", h.TruncatedAt)
+	opt("cut at", h.TruncatedAt)
 	opt("start", s.Start)
 	opt("span", s.Span)
 	var codes []string
@@ -143,7 +143,7 @@ func figures(p *Partial, s *Summary) map[string]string {
 func check(t *testing.T, p *Partial, want string) {
 	t.Helper()
 	f := figures(p, Analyze(p, AnalyzeOptions{Name: "x"}))
-	for _, kv := range strings.Split(want, "; ") {
+	for _, kv := range strings.Split(want, ";") {
 		kv = strings.Trim(kv, "\n\t ")
 		if kv == "" {
 			continue

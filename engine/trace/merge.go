@@ -139,7 +139,7 @@ func (p *Partial) joinRows(q *Partial, m *remap) {
 	}
 	p.over.rows += q.over.rows
 	for i, s := range q.over.lanes {
-		if s == (laneSum{}) {
+		if s.kernels+s.other == 0 {
 			continue
 		}
 		k := m.lanes[i]
@@ -150,11 +150,11 @@ func (p *Partial) joinRows(q *Partial, m *remap) {
 		l.kernels += s.kernels
 		l.other += s.other
 		l.sum = satAdd(l.sum, s.sum)
+		joinSpans(&l.busy, &s.busy)
 	}
 	for i := range q.over.devices {
 		d := &q.over.devices[i]
 		to := p.over.deviceByKey(deviceKey{m.names[d.key.rank], d.key.device})
-		joinSpans(&to.busy, &d.busy)
 		joinSpans(&to.compute, &d.compute)
 		joinSpans(&to.comm, &d.comm)
 		joinSpans(&to.copy, &d.copy)

@@ -190,6 +190,8 @@ const (
 	maxMetas     = 1 << 20
 	maxCounters  = 1 << 18
 
+	maxCollectives = 1 << 10
+
 	defaultRowCap = 8 << 20 // 320 MB of rows
 )
 
@@ -240,7 +242,7 @@ func (p *Partial) addCollective(c collective, kernel nameID, count, total, longe
 			return
 		}
 	}
-	if len(p.collectives) < 1024 {
+	if len(p.collectives) < maxCollectives {
 		p.collectives = append(p.collectives, collectiveAgg{c, kernel, count, total, longest})
 	}
 }
@@ -320,11 +322,14 @@ type overflow struct {
 	devices []deviceSpans
 }
 
-type laneSum struct{ kernels, other, sum int64 }
+type laneSum struct {
+	kernels, other, sum int64
+	busy                spans
+}
 
 type deviceSpans struct {
-	key                       deviceKey
-	busy, compute, comm, copy spans
+	key                 deviceKey
+	compute, comm, copy spans
 }
 
 func (o *overflow) add(p *Partial, x *row) {
@@ -339,19 +344,23 @@ func (o *overflow) add(p *Partial, x *row) {
 	}
 	l := &o.lanes[x.lane]
 	d := o.device(p, x.lane)
-	end := satEnd(x.ts, x.dur)
-	d.busy.add(x.ts, end)
+	place := func(u *spans) {
+		if x.ts != 0 { // whether ts 0 is a time is not known yet; such rows are only counted
+			u.add(x.ts, satEnd(x.ts, x.dur))
+		}
+	}
+	place(&l.busy)
 	if x.kind != rowKernel {
 		l.other++
-		d.copy.add(x.ts, end)
+		place(&d.copy)
 		return
 	}
 	l.kernels++
 	l.sum = satAdd(l.sum, x.dur)
 	if p.names.flags[x.name]&nfComm != 0 {
-		d.comm.add(x.ts, end)
+		place(&d.comm)
 	} else {
-		d.compute.add(x.ts, end)
+		place(&d.compute)
 	}
 }
 

@@ -8,7 +8,10 @@ import (
 )
 
 // maxTreeNodes caps the nesting that is shown; hostile files nest a new name each time.
-const maxTreeNodes = 20_000
+const (
+	maxTreeNodes = 20_000
+	maxTreeDepth = 200
+)
 
 // gather collects the durations of one phase or tree node.
 type gather struct {
@@ -104,20 +107,38 @@ func (a *analysis) sumPhases() {
 		stack = append(stack, openSlice{end, fi, ni})
 	}
 	for _, f := range flat {
-		ph := Phase{a.stats(f), f.threads}
-		// Rows beyond the cap are only summed: count, total and longest cover the file.
-		if a.p.over.rows > 0 {
-			if agg := a.p.annotations.get(f.name); agg.count > ph.Count {
-				ph.Count, ph.Total, ph.Max = agg.count, agg.total, agg.max
-				ph.Mean = ph.Total / ph.Count
-			}
-		}
-		a.s.Phases = append(a.s.Phases, ph)
+		a.s.Phases = append(a.s.Phases, Phase{a.stats(f), f.threads})
 	}
+	a.addSummed(byName)
+	a.treeCapped = len(nodes) >= maxTreeNodes
 	sortBy(a.s.Phases, func(x, y *Phase) int {
 		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name))
 	})
 	a.writeTree(nodes, roots)
+}
+
+// addSummed brings in the annotations beyond the row cap, which are only summed: count,
+// total, mean and longest cover the whole file all the same.
+func (a *analysis) addSummed(byName map[nameID]int) {
+	if a.p.over.rows == 0 {
+		return
+	}
+	for _, agg := range a.p.annotations.list {
+		i, ok := byName[agg.name]
+		if !ok {
+			name := a.p.names.str(agg.name)
+			i = len(a.s.Phases)
+			s := Stats{Name: name, SumOnly: true}
+			if a.p.names.flags[agg.name]&nfDeepInfer != 0 {
+				s.Prefix = deepInferPrefix
+			}
+			s.PhaseGroup = phaseGroup(name[len(s.Prefix):])
+			a.s.Phases = append(a.s.Phases, Phase{Stats: s})
+		}
+		if p := &a.s.Phases[i]; agg.count > p.Count {
+			p.Count, p.Total, p.Max, p.Mean = agg.count, agg.total, agg.max, agg.total/agg.count
+		}
+	}
 }
 
 // writeTree lists the nodes in pre-order, threads by their annotated time.
@@ -146,9 +167,11 @@ func (a *analysis) writeTree(nodes []*gather, roots []int) {
 		a.s.Tree = append(a.s.Tree, TreeNode{a.stats(n), t, n.depth})
 		sortBy(n.order, byTotal)
 		for _, c := range n.order {
-			if nodes[c].depth < 200 { // recursion stays shallow, whatever the file nests
-				walk(c)
+			if nodes[c].depth >= maxTreeDepth { // recursion stays shallow, whatever the file nests
+				a.treeCapped = true
+				continue
 			}
+			walk(c)
 		}
 	}
 	for _, r := range roots {

@@ -24,7 +24,7 @@ func readCuts(src io.ReaderAt, size int64, cuts []int64, o Options) (*Partial, e
 	}
 	root, ok := Splittable(head)
 	if !ok || len(cuts) == 0 {
-		return Read(io.NewSectionReader(src, 0, size), o)
+		return readWhole(src, size, o)
 	}
 	rs := make([]*rangeReader, len(cuts)+1)
 	var wg sync.WaitGroup
@@ -46,12 +46,20 @@ func readCuts(src io.ReaderAt, size int64, cuts []int64, o Options) (*Partial, e
 	}
 	for _, p := range parts {
 		if p.Capped() && len(parts) > 1 {
-			return Read(io.NewSectionReader(src, 0, size), o)
+			return readWhole(src, size, o)
 		}
 	}
 	p := Merge(parts...)
 	p.fileBytes = size
 	return p, nil
+}
+
+func readWhole(src io.ReaderAt, size int64, o Options) (*Partial, error) {
+	p, err := Read(io.NewSectionReader(src, 0, size), o)
+	if err == nil {
+		p.fileBytes = size // also where reading stopped early
+	}
+	return p, err
 }
 
 // joinRanges keeps the ranges that begin exactly where the one before ended, which by

@@ -79,12 +79,12 @@ type Device struct {
 	GraphKernel int64 // kernels out of graph replays
 	Sum         int64 // of kernel durations
 	Busy        int64 // union of kernels, copies and memsets
-	Idle        int64 // first start … last end, less Busy
+	Idle        Opt   // first start … last end, less Busy; none without timed work
 	Copy        int64 // union of copies and memsets
 	Comm        int64 // union of communication kernels
 	Compute     int64 // union of the other kernels
 	ExposedComm int64 // Comm while no other kernel ran
-	First, Last int64 // offsets from the start of the trace
+	First, Last Opt   // offsets from the start of the trace
 	Streams     []Stream
 }
 
@@ -104,7 +104,8 @@ type Stats struct {
 	P50, P95, P99, Max       int64
 	HistFirst                int
 	Hist                     []int64
-	SharePPM                 Opt // of the time of all steps, × 10^6
+	SharePPM                 Opt  // of the time of all steps, × 10^6
+	SumOnly                  bool // no row was kept: only count, total, mean and max are known
 	Name, Prefix, PhaseGroup string
 }
 
