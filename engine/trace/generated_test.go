@@ -119,7 +119,7 @@ func truthOf(s *trace.Summary) kineto.Truth {
 			id = id*10 + int(c-'0')
 		}
 		t.Devices = append(t.Devices, kineto.DeviceTruth{
-			ID: id, Kernels: d.Kernels, Sum: d.Sum, Busy: d.Busy, Idle: d.Idle, Copy: d.Copy, Comm: d.Comm, Compute: d.Compute,
+			ID: id, Kernels: d.Kernels, Sum: d.Sum, Busy: d.Busy, Idle: d.Idle.V, Copy: d.Copy, Comm: d.Comm, Compute: d.Compute,
 			ExposedComm: d.ExposedComm, Streams: len(d.Streams),
 		})
 	}

@@ -65,7 +65,7 @@ func figures(p *Partial, s *Summary) map[string]string {
 		n(k+"kernels", d.Kernels)
 		n(k+"sum", d.Sum)
 		n(k+"busy", d.Busy)
-		n(k+"idle", d.Idle)
+		opt(k+"idle", d.Idle)
 		n(k+"copy", d.Copy)
 		n(k+"comm", d.Comm)
 		n(k+"compute", d.Compute)

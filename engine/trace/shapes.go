@@ -14,9 +14,10 @@ type occurrence struct {
 // maxSpans is how many GPU spans of one shape are listed.
 const maxSpans = 512
 
-// sumShapesOf sums the steps by batch shape: DeepInfer's by their launch_forward slices,
-// the others by the step itself.
-func (a *analysis) sumShapesOf(steps []stepRange) {
+// sumShapes sums the steps by batch shape: DeepInfer's by their launch_forward slices, the
+// others by the step itself. It returns for each of the shapes' slices, in the order of
+// their steps, whether its graph was replayed.
+func (a *analysis) sumShapes(steps []stepRange) (graphs []string) {
 	var occ []occurrence
 	for _, s := range steps {
 		if s.deep {
@@ -57,7 +58,8 @@ func (a *analysis) sumShapesOf(steps []stepRange) {
 		sh.CPUTotal = satAdd(sh.CPUTotal, d)
 		sh.CPUMax = max(sh.CPUMax, d)
 		sh.Kernels += w.kernels
-		switch a.graphWord(w) {
+		graphs = append(graphs, a.graphWord(w))
+		switch graphs[i] {
 		case "replay":
 			sh.Replays++
 		case "miss":
@@ -95,4 +97,5 @@ func (a *analysis) sumShapesOf(steps []stepRange) {
 	sortBy(a.s.Shapes, func(x, y *Shape) int {
 		return cmp.Or(cmp.Compare(y.CPUTotal, x.CPUTotal), cmp.Compare(x.Name, y.Name))
 	})
+	return graphs
 }

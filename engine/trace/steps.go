@@ -84,6 +84,7 @@ func (a *analysis) findSteps() {
 		a.stepTotal = satAdd(a.stepTotal, x.end-x.start)
 	}
 	work := a.stepWork(steps)
+	graphs := a.sumShapes(steps)
 	for i, x := range steps {
 		s := Step{
 			Name: a.p.names.str(x.name), Kind: x.info.kind, Start: x.start - a.origin, Dur: x.end - x.start, CPU: x.cpu,
@@ -99,9 +100,22 @@ func (a *analysis) findSteps() {
 		}
 		w := &work[i]
 		s.Graph, s.Kernel, s.GPU = a.graphWord(w), w.kernels, w.gpu(a.origin)
+		if n := len(x.launches); n > 0 { // what launch_sample adds around a forward is no miss
+			s.Graph = common(graphs[:n])
+			graphs = graphs[n:]
+		}
 		a.s.Steps = append(a.s.Steps, s)
 	}
-	a.sumShapesOf(steps)
+}
+
+// common returns the word that all of words are, "partial" if they differ.
+func common(words []string) string {
+	for _, w := range words[1:] {
+		if w != words[0] {
+			return "partial"
+		}
+	}
+	return words[0]
 }
 
 // deepSteps finds the DeepInfer steps of one thread.

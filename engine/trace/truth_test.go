@@ -58,7 +58,7 @@ func TestRealTraces(t *testing.T) {
 				got.Categories[c.Name] = c.Count
 			}
 			for _, d := range s.Devices {
-				got.Devices = append(got.Devices, truthDevice{d.ID, d.Kernels, d.Sum, d.Busy, d.Idle, d.Copy, d.Comm, len(d.Streams)})
+				got.Devices = append(got.Devices, truthDevice{d.ID, d.Kernels, d.Sum, d.Busy, d.Idle.V, d.Copy, d.Comm, len(d.Streams)})
 			}
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("\n got %+v\nwant %+v", got, want)
@@ -148,7 +148,7 @@ func TestHolisticTraceAnalysisAgrees(t *testing.T) {
 			for _, f := range []struct {
 				name string
 				ns   int64
-			}{{"idle_time(us)", d.Idle}, {"compute_time(us)", d.Compute}, {"kernel_time(us)", d.Last - d.First}} {
+			}{{"idle_time(us)", d.Idle.V}, {"compute_time(us)", d.Compute}, {"kernel_time(us)", d.Last.V - d.First.V}} {
 				us, err := strconv.ParseFloat(row[col[f.name]], 64)
 				if err != nil {
 					t.Fatal(err)
