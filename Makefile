@@ -33,6 +33,7 @@ check: lint race
 lint:
 	@out=$$(gofmt -l $(GOFILES)); [ -z "$$out" ] || { echo "gofmt -w these files:"; echo "$$out"; exit 1; }
 	go vet ./...
+	go mod tidy -diff
 	GOOS=js GOARCH=wasm go vet ./wasm
 	go tool templ generate -check -log-level error -path views
 
