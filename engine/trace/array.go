@@ -105,9 +105,10 @@ func (r *Reader) closeArray(i int) {
 // junk steps over something between the events that is no element.
 func (r *Reader) junk(i int) status {
 	r.sh.note(issJunk, r.base+int64(i))
-	r.r, r.sig1, r.sig2 = i, 0, 0
+	r.r = i
+	r.lost(0)
 	if r.afterElem { // the event before it was whole
-		r.sig1 = '}'
+		r.lost('}')
 	}
 	r.state = stateResync
 	return stOK
@@ -116,7 +117,7 @@ func (r *Reader) junk(i int) status {
 // damaged handles an event that does not parse: repair it within the bytes up to the next
 // event, or give it up.
 func (r *Reader) damaged(i int) status {
-	r.sig1, r.sig2 = 0, 0
+	r.lost(0)
 	limit, st := r.boundary(r.buf, i+1, r.w)
 	if st == stMore {
 		if !r.eof && r.w-i <= maxElement {
@@ -135,7 +136,8 @@ func (r *Reader) damaged(i int) status {
 	}
 	r.sh.events++
 	r.sh.note(issSkipped, off)
-	r.r, r.sig1, r.sig2 = i+1, 0, 0
+	r.r = i + 1
+	r.lost(0)
 	r.state = stateResync
 	return stOK
 }
@@ -167,6 +169,7 @@ func (r *Reader) boundary(b []byte, i, w int) (at int, st status) {
 	for ; i < w; i++ {
 		c := b[i]
 		if isSpace(c) {
+			r.lineStart = r.lineStart || c == '\n'
 			continue
 		}
 		if c == '{' || c == ']' {
@@ -183,10 +186,13 @@ func (r *Reader) boundary(b []byte, i, w int) (at int, st status) {
 				return i, stOK
 			}
 		}
-		r.sig1, r.sig2 = c, r.sig1
+		r.sig1, r.sig2, r.lineStart = c, r.sig1, false
 	}
 	return w, stMore
 }
+
+// lost begins a search for a boundary; before is what stood there, 0 if it does not count.
+func (r *Reader) lost(before byte) { r.sig1, r.sig2, r.lineStart = before, 0, false }
 
 // eventStarts reports whether an event begins at b[i]; known is false when that takes more
 // bytes to tell.
@@ -195,8 +201,13 @@ func (r *Reader) eventStarts(b []byte, i, w int) (found, known bool) {
 	if !known || end == 0 {
 		return false, known
 	}
-	afterEvent := r.sig1 == '}' || r.sig1 == ',' && r.sig2 == '}'
-	return afterEvent || f == fieldPh, true
+	switch {
+	case f == fieldPh: // no other object begins so
+		return true, true
+	case r.sig1 == '}' || r.sig1 == ',' && r.sig2 == '}' || r.lineStart: // behind an event, or first on its line
+		return true, true
+	}
+	return r.sig1 == ',' && (f == fieldName || f == fieldCat || f == fieldTs), true
 }
 
 // eventKeyAt reports which key of an event stands at b[i], behind blanks and followed by a
@@ -235,13 +246,14 @@ func (r *Reader) listEnds(b []byte, i, w int) (found, known bool) {
 		return r.eof, r.eof
 	}
 	if r.root == '[' {
-		return false, true
+		return b[j] == '{' || b[j] == '[', true // another document
 	}
 	switch b[j] {
 	case '}':
 		if j = skipSpace(b, j+1); j >= w {
 			return r.eof, r.eof
 		}
+		return b[j] == '{' || b[j] == '[', true
 	case ',':
 		if j = skipSpace(b, j+1); j >= w {
 			return false, false
@@ -257,7 +269,8 @@ func (r *Reader) listEnds(b []byte, i, w int) (found, known bool) {
 		if c >= w {
 			return false, false
 		}
-		return b[c] == ':' && headerKeys[string(b[j+1:j+1+e])], true
+		// Lists of objects are rare inside events, so behind one any key is the root's.
+		return b[c] == ':' && (headerKeys[string(b[j+1:j+1+e])] || r.sig1 == '}'), true
 	}
 	return false, true
 }

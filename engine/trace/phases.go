@@ -128,7 +128,7 @@ func (a *analysis) addSummed(byName map[nameID]int) {
 		if !ok {
 			name := a.p.names.str(agg.name)
 			i = len(a.s.Phases)
-			s := Stats{Name: name, SumOnly: true}
+			s := Stats{Name: name}
 			if a.p.names.flags[agg.name]&nfDeepInfer != 0 {
 				s.Prefix = deepInferPrefix
 			}
@@ -185,7 +185,7 @@ func (a *analysis) stats(g *gather) Stats {
 	n := len(g.durs)
 	s := Stats{
 		Count: int64(n), Total: g.total, Self: g.self, Min: g.durs[0], Mean: g.total / int64(n), Max: g.durs[n-1],
-		P50: rank(g.durs, 50), P95: rank(g.durs, 95), P99: rank(g.durs, 99), Name: a.p.names.str(g.name),
+		Kept: true, P50: rank(g.durs, 50), P95: rank(g.durs, 95), P99: rank(g.durs, 99), Name: a.p.names.str(g.name),
 	}
 	if strings.HasPrefix(s.Name, deepInferPrefix) {
 		s.Prefix = deepInferPrefix

@@ -55,7 +55,8 @@ type Reader struct {
 	comma     int64 // offset of the comma (or bracket) before the element that is due
 	member    bool  // in stateHeader: a member was read
 
-	sig1, sig2 byte // in stateResync and stateHunt: the last two bytes that are not blank
+	sig1, sig2 byte // while a boundary is searched: the last two bytes that are not blank
+	lineStart  bool // and whether only blanks came since the last line break
 	skip       skipper
 	skipBack   state
 

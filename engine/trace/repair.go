@@ -137,44 +137,40 @@ func (r *Reader) setIdent(f field, id ident) {
 	}
 }
 
-// stringEnd finds the end of a string whose quotes cannot be trusted: the first quote,
-// also an escaped one, behind which a member, or the end of an object or list, follows.
-// inList allows a next string without a colon. end is the end of the content, next the
-// index behind the string.
+// stringEnd finds the end of a string whose quotes cannot be trusted: the first quote
+// behind which a member, or the end of an object or list, follows; an escaped one only
+// before a key that events have. inList allows a next string without a colon. end is the
+// end of the content, next the index behind the string.
 func (r *Reader) stringEnd(b []byte, i, limit int, inList bool) (end, next int) {
+	quotes := 0
 	for j := i; j < limit; j++ {
 		if b[j] != '"' {
 			continue
 		}
-		if j > i && b[j-1] != '\\' {
-			// A known key where the string should have ended: its closing quote is missing.
-			if _, e, _ := eventKeyAt(b, j, limit); e > 0 && endsWithComma(b, i, j) >= 0 {
-				e := endsWithComma(b, i, j)
-				return e, e
-			}
-		}
-		k := skipSpace(b, j+1)
-		switch {
-		case k >= limit:
+		escaped := j > i && b[j-1] == '\\'
+		n := r.repairBlank(b, j+1, limit)
+		if n >= limit {
 			return -1, -1
-		case b[k] == '}' || b[k] == ']':
-			if b[j-1] != '\\' {
+		}
+		switch {
+		case b[n] == '}' || b[n] == ']':
+			if !escaped {
 				return j, j + 1
 			}
-		case b[k] == ',':
-			n := skipSpace(b, k+1)
-			switch {
-			case n < limit && inList && b[j-1] != '\\':
+		case b[n] == '"' && memberAt(b, n, limit):
+			if _, e, _ := eventKeyAt(b, n, limit); !escaped || e > 0 {
 				return j, j + 1
-			case n < limit && b[n] == '"' && memberAt(b, n, limit):
-				if b[j-1] != '\\' {
-					return j, j + 1
-				}
-				if _, e, _ := eventKeyAt(b, n, limit); e > 0 {
-					return j, j + 1
-				}
+			}
+		case inList && n > j+1 && !escaped:
+			return j, j + 1
+		}
+		// A known key behind a comma where no quote was met: the closing quote is missing.
+		if _, e, _ := eventKeyAt(b, j, limit); e > 0 && quotes == 0 {
+			if c := endsWithComma(b, i, j); c >= 0 {
+				return c, c
 			}
 		}
+		quotes++
 	}
 	return -1, -1
 }

@@ -230,6 +230,16 @@ func skipWord(b []byte, i, w int) (end int, fl textFlags, st status) {
 	if j >= w && j-i < 16 {
 		return j, 0, stMore
 	}
+	if j < w && b[j] == '(' && (b[i]|0x20 == 'n') { // nan(ind), nan(snan)
+		for k := j; k < j+16; k++ {
+			if k >= w {
+				return w, 0, stMore
+			}
+			if b[k] == ')' {
+				return k + 1, flagNonfinite, stOK
+			}
+		}
+	}
 	switch string(b[i:j]) {
 	case "true", "false", "null", "True", "False", "None":
 		return j, 0, stOK

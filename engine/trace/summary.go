@@ -105,7 +105,7 @@ type Stats struct {
 	HistFirst                int
 	Hist                     []int64
 	SharePPM                 Opt  // of the time of all steps, × 10^6
-	SumOnly                  bool // no row was kept: only count, total, mean and max are known
+	Kept                     bool // rows were kept: own time, shortest and percentiles are known
 	Name, Prefix, PhaseGroup string
 }
 

@@ -54,6 +54,7 @@ type Reader struct {
 	// first byte; out[:summed] is in crc and size.
 	op, hist, summed int
 	crc, size        uint32
+	folder           folder
 
 	step    step
 	at      int // index within what step reads

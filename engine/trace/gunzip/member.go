@@ -143,7 +143,7 @@ func (z *Reader) data() status {
 // sum takes what was decoded since the last call into the member's checksum and size.
 func (z *Reader) sum() {
 	b := z.out[z.summed:z.op]
-	z.crc = crc32.Update(z.crc, crc32.IEEETable, b)
+	z.crc = z.folder.update(z.crc, b)
 	z.size += uint32(len(b))
 	z.summed = z.op
 }
