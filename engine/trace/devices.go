@@ -2,14 +2,12 @@ package trace
 
 import (
 	"cmp"
-	"slices"
 )
 
 type deviceWork struct {
 	key         deviceKey
 	d           Device
 	rowsOnIt    bool
-	busy        []span
 	compute     []span
 	comm        []span
 	copies      []span
@@ -59,7 +57,6 @@ func (a *analysis) sumDevices() {
 		sp := span{g.ts, satEnd(g.ts, g.dur)}
 		if a.timed(g) {
 			d.reach(sp)
-			d.busy = append(d.busy, sp)
 			st.busy = append(st.busy, sp)
 		}
 		if g.kind != rowKernel {
@@ -90,7 +87,6 @@ func (a *analysis) sumDevices() {
 		for _, sp := range s.busy.list {
 			d.reach(sp)
 		}
-		d.busy = append(d.busy, s.busy.list...)
 		st.busy = append(st.busy, s.busy.list...)
 		st.s.Kernels += s.kernels
 		st.s.CopiesOrSets += s.other
@@ -134,9 +130,10 @@ func (d *deviceWork) finish(a *analysis) Device {
 	if r := a.p.names.str(d.key.rank); r != "" {
 		x.ID = r + " " + x.ID
 	}
-	both := total(union(slices.Concat(d.compute, d.comm)))
-	x.Busy, x.Compute, x.Comm, x.Copy = total(union(d.busy)), total(union(d.compute)), total(union(d.comm)), total(union(d.copies))
-	x.ExposedComm = both - x.Compute
+	compute, comm, copies := union(d.compute), union(d.comm), union(d.copies)
+	kernels := merge(compute, comm)
+	x.Compute, x.Comm, x.Copy = total(compute), total(comm), total(copies)
+	x.Busy, x.ExposedComm = total(merge(kernels, copies)), total(kernels)-x.Compute
 	if d.rowsOnIt {
 		x.First, x.Last = some(d.first-a.origin), some(d.last-a.origin)
 		x.Idle = some(spanOf(d.first, d.last) - x.Busy)

@@ -30,8 +30,9 @@ func (a *analysis) sumKernels() {
 	for _, c := range a.p.collectives {
 		name := a.p.names.str(c.key.name)
 		if name == "" {
-			name = collectiveOf(a.p.names.str(c.kernel))
+			name = a.p.names.str(c.kernel)
 		}
+		name = collectiveOf(name)
 		x := Collective{Name: name, Count: c.count, Total: c.total, Max: c.max, RanksPartial: c.key.partial}
 		if c.key.groupSize >= 0 {
 			x.GroupSize = some(c.key.groupSize)
@@ -56,10 +57,11 @@ func (a *analysis) addCollective(x Collective) {
 	a.s.Collectives = append(a.s.Collectives, x)
 }
 
-// collectiveOf names the operation of an NCCL kernel by the kernel's own name, spelled as
-// PyTorch spells it.
-func collectiveOf(kernel string) string {
-	l := lowered(kernel)
+// collectiveOf gives the operation of a communication kernel one spelling, whether it is
+// named by the process group ("_allgather_base", "all_gather") or only by the kernel itself
+// ("ncclDevKernel_AllGather_RING_LL").
+func collectiveOf(name string) string {
+	l := strings.ReplaceAll(lowered(name), "_", "")
 	for _, m := range [...][2]string{
 		{"allreduce", "allreduce"}, {"allgather", "all_gather"}, {"reducescatter", "reduce_scatter"},
 		{"broadcast", "broadcast"}, {"alltoall", "all_to_all"}, {"sendrecv", "send_recv"}, {"reduce", "reduce"},
@@ -68,7 +70,10 @@ func collectiveOf(kernel string) string {
 			return m[1]
 		}
 	}
-	return "unknown"
+	if strings.Contains(l, "nccl") {
+		return "unknown"
+	}
+	return name // an operation that is not in the list keeps its name
 }
 
 // kernelClasses sorts kernels by what they do: the first class one of whose words stands

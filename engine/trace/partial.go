@@ -291,6 +291,25 @@ func union(list []span) []span {
 	return out
 }
 
+// merge joins two unions into one in a single pass.
+func merge(x, y []span) []span {
+	out := make([]span, 0, len(x)+len(y))
+	for len(x) > 0 || len(y) > 0 {
+		var next span
+		if len(y) == 0 || len(x) > 0 && x[0].s <= y[0].s {
+			next, x = x[0], x[1:]
+		} else {
+			next, y = y[0], y[1:]
+		}
+		if k := len(out); k > 0 && next.s <= out[k-1].e {
+			out[k-1].e = max(out[k-1].e, next.e)
+		} else {
+			out = append(out, next)
+		}
+	}
+	return out
+}
+
 func bySpanStart(a, b span) int {
 	switch {
 	case a.s < b.s:

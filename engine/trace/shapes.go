@@ -70,7 +70,8 @@ func (a *analysis) sumShapes(steps []stepRange) (graphs []string) {
 		if w.any {
 			withGPU[k]++
 			spans[k] += w.last - w.first
-			busy[k] += w.busy()
+			_, _, all := w.busy()
+			busy[k] += all
 			if len(sh.Spans) < maxSpans {
 				sh.Spans = append(sh.Spans, w.last-w.first)
 			}

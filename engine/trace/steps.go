@@ -272,10 +272,11 @@ func (w *work) add(a *analysis, g *row, l *row) {
 	}
 }
 
-// busy returns the union of all the work.
-func (w *work) busy() int64 {
-	all := slices.Concat(w.compute, w.comm, w.copies)
-	return total(union(all))
+// busy returns the time in which a computing kernel ran, a kernel of any kind, any work.
+func (w *work) busy() (compute, kernels, all int64) {
+	c := union(w.compute)
+	k := merge(c, union(w.comm))
+	return total(c), total(k), total(merge(k, union(w.copies)))
 }
 
 // gpu parts the step's GPU span into computing, exposed communication, copies that hide
@@ -284,9 +285,7 @@ func (w *work) gpu(origin int64) *StepGPU {
 	if !w.any {
 		return nil
 	}
-	compute := total(union(w.compute))
-	both := total(union(slices.Concat(w.compute, w.comm)))
-	busy := w.busy()
+	compute, both, busy := w.busy()
 	g := &StepGPU{
 		Compute: compute, ExposedComm: both - compute, Copy: busy - both, Busy: busy, Span: w.last - w.first,
 		First: w.first - origin, Last: w.last - origin,

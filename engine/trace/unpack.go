@@ -162,6 +162,9 @@ type countReader struct {
 }
 
 func (c *countReader) Read(p []byte) (int, error) {
+	if c.err != nil { // a failed source stays failed: bufio asks again
+		return 0, c.err
+	}
 	n, err := c.src.Read(p)
 	c.n += int64(n)
 	c.err = err
