@@ -120,4 +120,4 @@ func (b *browser) foreignRequests() ([]string, error) {
 }
 
 // patience is how long a page may take for one thing. Machines differ; nothing is judged by time here.
-const patience = 3 * time.Minute
+const patience = time.Minute

@@ -61,6 +61,12 @@ func size(width, height int64) tabOption {
 	return func(p *tab) error { return chromedp.Do(p.ctx, chromedp.EmulateViewport(width, height)) }
 }
 
+// focused has the page behave as the one in use, whatever other windows there are.
+func focused(p *tab) error {
+	_, err := chromedp.Call(p.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	return err
+}
+
 func noScript(p *tab) error {
 	_, err := chromedp.Call(p.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	return err
@@ -78,7 +84,7 @@ func open(t *testing.T, srv *server, path string, opts ...tabOption) *tab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, opt := range append([]tabOption{size(1440, 900)}, opts...) {
+	for _, opt := range append([]tabOption{size(1440, 900), focused}, opts...) {
 		if err := opt(p); err != nil {
 			t.Fatal(err)
 		}
@@ -161,11 +167,13 @@ func quote(s string) string {
 func (p *tab) until(expression string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if eval[bool](p, "!!("+expression+")") {
+		// While one page gives way to the next, there is nothing to ask: errors are a no, too.
+		yes, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+		if err == nil && yes {
 			return
 		}
 		if time.Now().After(deadline) {
-			p.t.Fatalf("waited in vain for %s\n%s", expression, p.state())
+			p.t.Fatalf("waited in vain for %s (%v)\n%s", expression, err, p.state())
 		}
 	}
 }
@@ -229,7 +237,7 @@ func (p *tab) key(keys string) {
 // done waits until the shown trace is read.
 func (p *tab) done() {
 	p.t.Helper()
-	p.until(`["done", "error"].includes(document.querySelector("#trace").dataset.state)`)
+	p.until(`["done", "error"].includes(document.querySelector("#trace")?.dataset.state)`)
 	if state := p.traceState(); state != "done" {
 		p.t.Fatalf("the trace page ended in state %q: %s", state, p.text("#error-box"))
 	}
