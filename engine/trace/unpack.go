@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/klauspost/compress/gzip"
+	"github.com/stepscope/stepscope/engine/trace/gunzip"
 )
 
 // maxLayers is how many packings around each other are undone.
@@ -74,13 +74,19 @@ func readPacked(r *Reader, src io.Reader) error {
 	in := &countReader{src: src}
 	data, err := unpackLayers(r, in)
 	if err != nil {
+		if in.err != nil && in.err != io.EOF {
+			return in.err // the source failed, not the packing
+		}
 		return err
 	}
 	if err := feed(r, data); err != nil {
 		if in.err != nil && in.err != io.EOF {
-			return in.err // the source failed, not the packing
+			return in.err
 		}
 		if err := r.packError(err); err != nil {
+			return err
+		}
+		if err := in.skip(); err != nil { // the rest counts as the file's bytes
 			return err
 		}
 	}
@@ -98,8 +104,8 @@ func unpackLayers(r *Reader, src io.Reader) (io.Reader, error) {
 		}
 		switch sniff(head) {
 		case packGzip:
-			z, err := gzip.NewReader(b)
-			if err != nil {
+			z := gunzip.NewReader(b)
+			if z.Header() != nil {
 				return nil, &Error{What: "the gzip header is damaged", Hint: "Download or copy the file again."}
 			}
 			r.sh.compression = Gzip
@@ -122,15 +128,21 @@ func unpackLayers(r *Reader, src io.Reader) (io.Reader, error) {
 }
 
 // packError turns an error of an unpacker into an entry of the file's health: what came
-// before it counts.
+// before it counts. Where nothing came, the file cannot be read.
 func (r *Reader) packError(err error) error {
 	off := r.Consumed()
+	cut := errors.Is(err, io.ErrUnexpectedEOF)
+	junk := errors.Is(err, gunzip.ErrHeader)
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case off == 0 && cut:
+		return &Error{What: "the " + string(r.sh.compression) + " data ends before anything could be unpacked", Hint: "Download or copy the file again."}
+	case off == 0 && !junk:
+		return &Error{What: "the " + string(r.sh.compression) + " data is damaged before anything could be unpacked", Hint: "Download or copy the file again."}
+	case cut:
 		r.sh.note(issGzipTruncated, off)
-	case errors.Is(err, gzip.ErrHeader):
+	case junk:
 		r.sh.note(issGzipJunk, off)
-	case errors.Is(err, gzip.ErrChecksum):
+	case errors.Is(err, gunzip.ErrChecksum):
 		r.sh.note(issGzipChecksum, off)
 	default:
 		r.sh.note(issGzipCorrupt, off)
@@ -169,6 +181,21 @@ func (c *countReader) Read(p []byte) (int, error) {
 	c.n += int64(n)
 	c.err = err
 	return n, err
+}
+
+// skip reads to the end, or until nothing comes any more. (io.Copy with io.Discard would
+// cost the module 9 KB.)
+func (c *countReader) skip() error {
+	buf := make([]byte, 1<<16)
+	for empty := 0; c.err == nil && empty < 100; empty++ {
+		if n, _ := c.Read(buf); n > 0 {
+			empty = 0
+		}
+	}
+	if c.err == io.EOF {
+		return nil
+	}
+	return c.err
 }
 
 // utf16Reader turns UTF-16 into UTF-8.

@@ -22,7 +22,6 @@ const (
 	foldBlock = 512              // words folded before those that are still needed move
 	foldMin   = 4 * far4 * 8     // shorter pieces are not worth it
 	foldSize  = far4 + foldBlock // words
-	tailMost  = far4 + foldRound // words left at most
 	foldRound = 4                // words folded in one round of the loop
 	folds     = "wasm"           // where folding is faster
 	inner     = ^uint32(0)       // crc32.Update inverts its argument: this is 0 inside
@@ -51,14 +50,16 @@ func (f *folder) fold(crc uint32, b []byte) uint32 {
 		n := uint64(min(body-at, foldBlock)) * 8
 		from := unsafe.Add(src, at*8)
 		for i := uint64(0); i < n; i += foldRound * 8 {
-			store64(w, i+far4*8, load64(from, i)^
-				load64(w, i)^load64(w, i+(far4-far3)*8)^load64(w, i+(far4-far2)*8)^load64(w, i+(far4-far1)*8))
-			store64(w, i+far4*8+8, load64(from, i+8)^
-				load64(w, i+8)^load64(w, i+(far4-far3)*8+8)^load64(w, i+(far4-far2)*8+8)^load64(w, i+(far4-far1)*8+8))
-			store64(w, i+far4*8+16, load64(from, i+16)^
-				load64(w, i+16)^load64(w, i+(far4-far3)*8+16)^load64(w, i+(far4-far2)*8+16)^load64(w, i+(far4-far1)*8+16))
-			store64(w, i+far4*8+24, load64(from, i+24)^
-				load64(w, i+24)^load64(w, i+(far4-far3)*8+24)^load64(w, i+(far4-far2)*8+24)^load64(w, i+(far4-far1)*8+24))
+			// One pointer and constant offsets: those cost nothing.
+			m, q := unsafe.Add(from, i), unsafe.Add(w, i)
+			store64(q, far4*8, load64(m, 0)^
+				load64(q, 0)^load64(q, (far4-far3)*8)^load64(q, (far4-far2)*8)^load64(q, (far4-far1)*8))
+			store64(q, far4*8+8, load64(m, 8)^
+				load64(q, 8)^load64(q, (far4-far3)*8+8)^load64(q, (far4-far2)*8+8)^load64(q, (far4-far1)*8+8))
+			store64(q, far4*8+16, load64(m, 16)^
+				load64(q, 16)^load64(q, (far4-far3)*8+16)^load64(q, (far4-far2)*8+16)^load64(q, (far4-far1)*8+16))
+			store64(q, far4*8+24, load64(m, 24)^
+				load64(q, 24)^load64(q, (far4-far3)*8+24)^load64(q, (far4-far2)*8+24)^load64(q, (far4-far1)*8+24))
 		}
 		copy(f[:far4*8], f[n:n+far4*8])
 		at += int(n / 8)

@@ -60,8 +60,8 @@ type Reader struct {
 	at      int // index within what step reads
 	members int // whole members read
 
-	flags, left uint32 // of a header
-	headerCRC   uint32
+	flags, headerCRC uint32
+	left             uint32 // of what step reads: bytes, codes, or the checksum read
 
 	last          bool   // the block is the member's last
 	stored        int    // bytes of a stored block to come

@@ -104,18 +104,22 @@ func (z *Reader) fast() {
 			bits, n, ip = keepBits, keepN, keepIn
 			break
 		}
-		from := op - far
-		end := op + length
-		for far < 8 && op < end {
-			store64(out, op, load64(out, from))
-			op += far
+		to, end := unsafe.Add(out, op), op+length
+		from := unsafe.Add(out, op-far)
+		for far < 8 {
+			store64(to, 0, load64(from, 0))
+			to = unsafe.Add(to, far)
 			far *= 2
 		}
-		for op < end {
-			store64(out, op, load64(out, from))
-			store64(out, op+8, load64(out, from+8))
-			op += 16
-			from += 16
+		store64(to, 0, load64(from, 0))
+		store64(to, 8, load64(from, 8))
+		if length > 16 {
+			store64(to, 16, load64(from, 16))
+			store64(to, 24, load64(from, 24))
+			for i := uint64(32); i < length; i += 16 {
+				store64(to, i, load64(from, i))
+				store64(to, i+8, load64(from, i+8))
+			}
 		}
 		op = end
 	}
