@@ -159,7 +159,7 @@ func (r *Reader) resync() status {
 }
 
 // lookahead is how far the search for a boundary looks behind a bracket.
-const lookahead = 1 << 12
+const lookahead = 1 << 16
 
 // boundary searches b[i:w] for a place where a damaged list of events goes on: the start
 // of an event, or the list's end. It carries the last two bytes that are not blank in
@@ -174,12 +174,13 @@ func (r *Reader) boundary(b []byte, i, w int) (at int, st status) {
 		}
 		if c == '{' || c == ']' {
 			found, known := false, true
+			limit := min(w, i+lookahead)
 			if c == '{' {
-				found, known = r.eventStarts(b, i, w)
+				found, known = r.eventStarts(b, i, limit)
 			} else {
-				found, known = r.listEnds(b, i, w)
+				found, known = r.listEnds(b, i, limit, r.eof && limit == w)
 			}
-			if !known && !r.eof && w-i < lookahead {
+			if !known && !r.eof && limit == w {
 				return i, stMore
 			}
 			if found {
@@ -239,11 +240,11 @@ func eventKeyAt(b []byte, i, w int) (f field, end int, known bool) {
 }
 
 // listEnds reports whether the list of events ends at b[i]: a known key of the root, the
-// root's end, or the end of the file follows.
-func (r *Reader) listEnds(b []byte, i, w int) (found, known bool) {
+// root's end, or the end of the file follows; eof says that b[:w] is all there is.
+func (r *Reader) listEnds(b []byte, i, w int, eof bool) (found, known bool) {
 	j := skipSpace(b, i+1)
 	if j >= w {
-		return r.eof, r.eof
+		return eof, eof
 	}
 	if r.root == '[' {
 		return b[j] == '{' || b[j] == '[', true // another document
@@ -251,7 +252,7 @@ func (r *Reader) listEnds(b []byte, i, w int) (found, known bool) {
 	switch b[j] {
 	case '}':
 		if j = skipSpace(b, j+1); j >= w {
-			return r.eof, r.eof
+			return eof, eof
 		}
 		return b[j] == '{' || b[j] == '[', true
 	case ',':

@@ -101,9 +101,10 @@ func (e *encoder) spans(u *spans) {
 
 func (e *encoder) header(h *header) {
 	e.int(h.base, flag(h.hasBase), h.eventLists, flag(h.array), h.rank, flag(h.hasRank), h.worldSize, flag(h.hasWorld))
-	e.str(h.backend)
-	e.str(h.traceName)
-	e.str(h.host)
+	for _, t := range [...]headerText{h.backend, h.traceName, h.host} {
+		e.str(t.text)
+		e.int(flag(t.set))
+	}
 	e.int(flag(h.gpus != nil))
 	e.len(len(h.gpus))
 	for _, g := range h.gpus {
@@ -220,7 +221,9 @@ func (d *decoder) spans() (u spans) {
 func (d *decoder) header(h *header) {
 	h.base, h.hasBase, h.eventLists, h.array = d.i64(), d.flag(), d.i64(), d.flag()
 	h.rank, h.hasRank, h.worldSize, h.hasWorld = d.i64(), d.flag(), d.i64(), d.flag()
-	h.backend, h.traceName, h.host = d.str(), d.str(), d.str()
+	for _, t := range [...]*headerText{&h.backend, &h.traceName, &h.host} {
+		t.text, t.set = d.str(), d.flag()
+	}
 	if d.flag() {
 		h.gpus = []string{}
 	}

@@ -135,10 +135,11 @@ func (r *Reader) parseEvent(b []byte, i, w int) (end int, st status) {
 				return w, stMore
 			}
 		} else {
-			e, _, st := scanString(b, i+1, w)
+			e, fl, st := scanString(b, i+1, w)
 			if st != stOK {
 				return e, st
 			}
+			ev.fl |= fl & flagRepaired
 			i = e + 1
 		}
 		if b[i] != ':' {

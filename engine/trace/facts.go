@@ -33,7 +33,7 @@ func (a *analysis) findFacts() {
 	if h.hasWorld {
 		f.WorldSize = some(h.worldSize)
 	}
-	f.Backend, f.TraceName, f.Host, f.Versions = h.backend, h.traceName, h.host, h.versions
+	f.Backend, f.TraceName, f.Host, f.Versions = h.backend.text, h.traceName.text, h.host.text, h.versions
 	f.GPUCount = len(h.gpus)
 	for _, g := range h.gpus {
 		if !slices.Contains(f.GPUNames, g) {

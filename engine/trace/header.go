@@ -10,11 +10,17 @@ type header struct {
 	hasRank    bool
 	worldSize  int64
 	hasWorld   bool
-	backend    string
-	traceName  string
-	host       string
+	backend    headerText
+	traceName  headerText
+	host       headerText
 	gpus       []string // one per entry of deviceProperties
 	versions   []versionOf
+}
+
+// headerText is a string of the header; set tells an empty one from none.
+type headerText struct {
+	text string
+	set  bool
 }
 
 type versionOf struct{ name, text string }
@@ -37,9 +43,9 @@ func (h *header) set(key string, b []byte, v, end int) {
 			h.base, h.hasBase = n, true
 		}
 	case "traceName":
-		h.traceName = string(argText(b, v, end))
+		h.traceName = headerText{string(argText(b, v, end)), true}
 	case "host_name", "hostname":
-		h.host = string(argText(b, v, end))
+		h.host = headerText{string(argText(b, v, end)), true}
 	case "distributedInfo":
 		h.setDistributed(b, v, end)
 	case "deviceProperties":
@@ -76,7 +82,7 @@ func (h *header) setDistributed(b []byte, v, end int) {
 				h.worldSize, h.hasWorld = n, true
 			}
 		case "backend":
-			h.backend = string(argText(b, v, end))
+			h.backend = headerText{string(argText(b, v, end)), true}
 		case "nccl_version":
 			h.setVersion("nccl", string(argText(b, v, end)))
 		}
@@ -90,7 +96,7 @@ func (h *header) setDevices(b []byte, v, end int) {
 	if b[v] != '[' {
 		return
 	}
-	h.gpus = h.gpus[:0:0]
+	h.gpus = []string{}
 	for i := v + 1; i < end && len(h.gpus) < maxGPUs; {
 		i = skipSpace(b, i)
 		if i >= end || b[i] != '{' {
@@ -126,13 +132,13 @@ func (h *header) join(x header) {
 	if x.hasWorld {
 		h.worldSize, h.hasWorld = x.worldSize, true
 	}
-	if x.backend != "" {
+	if x.backend.set {
 		h.backend = x.backend
 	}
-	if x.traceName != "" {
+	if x.traceName.set {
 		h.traceName = x.traceName
 	}
-	if x.host != "" {
+	if x.host.set {
 		h.host = x.host
 	}
 	if x.gpus != nil {

@@ -62,7 +62,7 @@ func (l *literal) set(b []byte) bool {
 
 // learn adds the layout of the event b[i:end], which parseEvent has just read.
 func (r *Reader) learn(b []byte, i, end int) {
-	if r.learned >= maxLearned || r.ev.ph == 0 {
+	if r.learned >= maxLearned || r.ev.ph == 0 || r.ev.fl != 0 { // what was repaired must be counted each time
 		return
 	}
 	r.learned++

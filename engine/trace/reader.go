@@ -214,6 +214,9 @@ func (r *Reader) run() {
 			continue
 		}
 		if r.eof {
+			if r.closesUnread() {
+				continue
+			}
 			r.finish()
 			return
 		}
@@ -229,6 +232,24 @@ func (r *Reader) run() {
 		}
 		return
 	}
+}
+
+// closesUnread handles a file that ends in the middle of an event, but with the brackets
+// that close the list and the root: the event is damaged, not cut. It reports whether
+// reading can go on at the list's end.
+func (r *Reader) closesUnread() bool {
+	if r.state != stateArray || !r.midElement() {
+		return false
+	}
+	r.lost(0)
+	at, st := r.boundary(r.buf, r.r+1, r.w)
+	if st != stOK || r.buf[at] != ']' || r.sig1 != '}' {
+		return false
+	}
+	r.sh.events++
+	r.sh.note(issSkipped, r.base+int64(r.r))
+	r.r, r.afterElem = at, true
+	return true
 }
 
 // finish handles the end of the input in the state the reader is in.

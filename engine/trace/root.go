@@ -201,19 +201,20 @@ func (r *Reader) hunt() status {
 // readTail looks at what follows the root value: nothing should.
 func (r *Reader) readTail() status {
 	b, w := r.buf, r.w
+	if r.sh.tallies[issJunkAfterRoot].count+r.sh.tallies[issSecondDocument].count > 0 {
+		r.r = w
+		return stMore
+	}
 	i, st := r.skipBlank(b, r.r, w)
 	if st == stMore {
 		r.r = min(i, w)
 		return st
 	}
-	off := r.base + int64(i)
-	if r.sh.tallies[issJunkAfterRoot].count+r.sh.tallies[issSecondDocument].count == 0 {
-		switch b[i] {
-		case '{', '[':
-			r.sh.note(issSecondDocument, off)
-		default:
-			r.sh.note(issJunkAfterRoot, off)
-		}
+	switch off := r.base + int64(i); b[i] {
+	case '{', '[':
+		r.sh.note(issSecondDocument, off)
+	default:
+		r.sh.note(issJunkAfterRoot, off)
 	}
 	r.r = w
 	return stMore
