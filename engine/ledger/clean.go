@@ -1,0 +1,99 @@
+package ledger
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Names and texts come from other people's processes. Writer and parser clean them with
+// the same functions, so that what was read once is written and read again unchanged.
+
+const brackets = "()[]{}"
+
+// cleanKey makes the name of a field safe: blanks, control characters and the grammar's
+// own signs become underscores.
+func cleanKey(s string) string { return cleanName(s, brackets+"|= ") }
+
+// cleanLabel makes the name of a timer or a group safe. Inner blanks and balanced
+// brackets may stay; sep is what separates such names besides "|".
+func cleanLabel(s, sep string) string {
+	s = cut(strings.ToValidUTF8(s, "\uFFFD"), MaxNameBytes)
+	if !enclosed(s, "|"+sep) {
+		return cleanName(s, brackets+"|"+sep)
+	}
+	return cleanName(s, "")
+}
+
+func cleanName(s, signs string) string {
+	s = cut(strings.ToValidUTF8(s, "\uFFFD"), MaxNameBytes)
+	s = strings.Map(func(r rune) rune {
+		if r != ' ' && unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(signs, r) {
+			return '_'
+		}
+		return r
+	}, s)
+	s = strings.ReplaceAll(s, "RANK ", "RANK_") // not the head of another line
+	if s = strings.Trim(s, " "); s == "" {
+		return "_"
+	}
+	return s
+}
+
+// cleanText keeps a text on its line, and from looking like the head of another.
+func cleanText(s string) string {
+	s = cut(strings.ToValidUTF8(s, "\uFFFD"), MaxTextBytes)
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	return strings.Trim(strings.ReplaceAll(s, "RANK ", "RANK_"), " ")
+}
+
+// cleanField makes a text safe as the value of a field among others.
+func cleanField(s string) string {
+	s = cleanText(s)
+	if enclosed(s, "|") {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(brackets+"|", r) {
+			return '_'
+		}
+		return r
+	}, s)
+}
+
+// enclosed says that brackets are balanced and that no byte of seps stands outside them.
+func enclosed(s, seps string) bool {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case isOpen(c):
+			depth++
+		case isClose(c):
+			if depth--; depth < 0 {
+				return false
+			}
+		case depth == 0 && strings.IndexByte(seps, c) >= 0:
+			return false
+		}
+	}
+	return depth == 0
+}
+
+func isOpen(c byte) bool  { return c == '(' || c == '[' || c == '{' }
+func isClose(c byte) bool { return c == ')' || c == ']' || c == '}' }
+
+// cut shortens s to at most n bytes without cutting a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
