@@ -19,7 +19,7 @@ type gate struct {
 	conns   map[net.Conn]struct{}
 }
 
-func newGate(t *testing.T, backend string, limit int64) *gate {
+func newGate(t testing.TB, backend string, limit int64) *gate {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // keepByAPI stores a file as a script would and returns its id.
-func keepByAPI(t *testing.T, srv *server, path, name string) string {
+func keepByAPI(t testing.TB, srv *server, path, name string) string {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func keepByAPI(t *testing.T, srv *server, path, name string) string {
 	return kept.ID
 }
 
-func sha256Of(t *testing.T, path string) string {
+func sha256Of(t testing.TB, path string) string {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {

@@ -35,8 +35,9 @@ window.Worker = class extends Worker {
 
 // tab is one page of the browser, with cookies of its own.
 type tab struct {
-	t       *testing.T
+	t       testing.TB
 	ctx     context.Context
+	close   func()
 	srv     *server
 	allowed []*regexp.Regexp
 	logFrom int
@@ -73,15 +74,14 @@ func noScript(p *tab) error {
 }
 
 // open opens a path of the server in a new tab. When the test ends, everything the page complained of fails it.
-func open(t *testing.T, srv *server, path string, opts ...tabOption) *tab {
+func open(t testing.TB, srv *server, path string, opts ...tabOption) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(chrome.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	p := &tab{t: t, ctx: ctx, srv: srv}
+	p := &tab{t: t, ctx: ctx, close: cancel, srv: srv}
 	_, p.logFrom = chrome.console(0)
 	go p.listen(chromedp.Console(ctx))
-	_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watch})
-	if err != nil {
+	if err := p.onNewDocument(watch); err != nil {
 		t.Fatal(err)
 	}
 	for _, opt := range append([]tabOption{size(1440, 900), focused}, opts...) {
@@ -92,6 +92,12 @@ func open(t *testing.T, srv *server, path string, opts ...tabOption) *tab {
 	t.Cleanup(p.judge)
 	p.navigate(srv.url(path))
 	return p
+}
+
+// onNewDocument runs a script in every document before the document's own.
+func (p *tab) onNewDocument(source string) error {
+	_, err := chromedp.Call(p.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: source})
+	return err
 }
 
 func (p *tab) listen(messages func(func(chromedp.ConsoleMessage, error) bool)) {
@@ -215,7 +221,7 @@ func (p *tab) drop(files ...string) {
 	}
 }
 
-func absolute(t *testing.T, files []string) []string {
+func absolute(t testing.TB, files []string) []string {
 	t.Helper()
 	out := make([]string, len(files))
 	for i, f := range files {
@@ -299,7 +305,7 @@ func (p *tab) download(act func()) (path, name string) {
 	return filepath.Join(dir, begin.GUID), begin.SuggestedFilename
 }
 
-func firstOf[E any](t *testing.T, events func(func(E, error) bool), match func(E) bool) (found E) {
+func firstOf[E any](t testing.TB, events func(func(E, error) bool), match func(E) bool) (found E) {
 	t.Helper()
 	for e, err := range events {
 		if err != nil {

@@ -104,7 +104,7 @@ func (s *server) kill() error {
 func (s *server) url(path string) string { return "http://" + s.addr + path }
 
 // newServer starts a server of the test's own with an empty store.
-func newServer(t *testing.T) *server {
+func newServer(t testing.TB) *server {
 	t.Helper()
 	s, err := startServer(t.TempDir()+"/stepscope.db", "127.0.0.1:0")
 	if err != nil {
@@ -119,7 +119,7 @@ func newServer(t *testing.T) *server {
 }
 
 // get fetches a path of the server and returns its body; any status but 200 fails the test.
-func (s *server) get(t *testing.T, path string) []byte {
+func (s *server) get(t testing.TB, path string) []byte {
 	t.Helper()
 	res, err := http.Get(s.url(path))
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *server) get(t *testing.T, path string) []byte {
 }
 
 // cli runs a stepscope command and returns its standard output.
-func cli(t *testing.T, args ...string) []byte {
+func cli(t testing.TB, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

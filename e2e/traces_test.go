@@ -19,11 +19,11 @@ type made struct {
 }
 
 // maker makes a trace once for all tests that want it.
-func maker(name string, opt kineto.Options) func(*testing.T) made {
+func maker(name string, opt kineto.Options) func(testing.TB) made {
 	var once sync.Once
 	var m made
 	var err error
-	return func(t *testing.T) made {
+	return func(t testing.TB) made {
 		t.Helper()
 		once.Do(func() {
 			m.path = filepath.Join(scratch, name)
@@ -63,7 +63,7 @@ func create(path string, write func(io.Writer) error) error {
 }
 
 // written is a file with the given bytes in a folder of the test.
-func written(t *testing.T, name string, content []byte) string {
+func written(t testing.TB, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -73,7 +73,7 @@ func written(t *testing.T, name string, content []byte) string {
 }
 
 // gzipped is a packed copy of a file.
-func gzipped(t *testing.T, path string) string {
+func gzipped(t testing.TB, path string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(path)+".gz")
 	err := create(out, func(w io.Writer) error {
@@ -98,7 +98,7 @@ func gzipped(t *testing.T, path string) string {
 }
 
 // corpus is the path of a file of the corpus; without it the test is skipped.
-func corpus(t *testing.T, parts ...string) string {
+func corpus(t testing.TB, parts ...string) string {
 	t.Helper()
 	root := os.Getenv("STEPSCOPE_CORPUS")
 	if root == "" {
@@ -125,7 +125,7 @@ type realTruth struct {
 	} `json:"devices"`
 }
 
-func realTruths(t *testing.T) map[string]realTruth {
+func realTruths(t testing.TB) map[string]realTruth {
 	t.Helper()
 	raw, err := os.ReadFile(corpus(t, "traces", "truth.json"))
 	if err != nil {
@@ -182,7 +182,7 @@ type phaseJSON struct {
 }
 
 // native is the summary of a file as the command line prints it, as text and parsed.
-func native(t *testing.T, path string) (string, summaryJSON) {
+func native(t testing.TB, path string) (string, summaryJSON) {
 	t.Helper()
 	raw := cli(t, "trace", "summary", "--json", path)
 	var s summaryJSON
