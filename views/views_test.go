@@ -203,3 +203,16 @@ func TestContrast(t *testing.T) {
 		}
 	}
 }
+
+// In a sentence a name cannot turn the text behind it.
+func TestInline(t *testing.T) {
+	for name, want := range map[string]string{
+		"decode step":              "decode step",
+		"gpj.\u202egnp\u2069.exe":  "gpj.gnp.exe",
+		"\u05e9\u05dc\u05d5\u05dd": "\u2068\u05e9\u05dc\u05d5\u05dd\u2069",
+	} {
+		if got := inline(name); got != want {
+			t.Errorf("inline(%q) = %q, want %q", name, got, want)
+		}
+	}
+}

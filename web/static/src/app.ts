@@ -6,6 +6,7 @@ import { explain, showError, type Shown } from "./errors";
 import type { ReadStats } from "./facts";
 import { bytes, duration, integer } from "./format";
 import { KeepView, type Keepable } from "./keep";
+import { inline } from "./names";
 import { Reading, type Assets, type Progress } from "./pool";
 import { asFailure, type Source } from "./protocol";
 import { Rate } from "./rate";
@@ -247,7 +248,7 @@ export class App {
     }
     if (trace.state === "done") {
       this.results.show(trace.read!, trace.stats!);
-      document.title = `${trace.name} · ${this.title}`;
+      document.title = `${inline(trace.name)} · ${this.title}`;
     } else {
       this.results.clear();
       this.drawPreview();
@@ -285,7 +286,8 @@ export class App {
     else bar.value = total === 0 ? 0 : done / total;
     byID("progress-text").textContent = progressText(trace);
     if (trace.preview === null) byID("progress-events").textContent = "";
-    document.title = trace.percent === null ? trace.name : t.progress.title(trace.percent, trace.name);
+    const name = inline(trace.name);
+    document.title = trace.percent === null ? name : t.progress.title(trace.percent, name);
   }
 }
 

@@ -30,6 +30,10 @@ export function isNumeric(type: CellType): boolean {
   return numeric.has(type);
 }
 
+/** What a name's column has room for, in letters, and how many of them are the name's last ones. */
+const longestName = 56;
+const nameTail = 18;
+
 /** Reads the columns of a table's header. */
 export function columnsOf(table: HTMLTableElement): Column[] {
   return [...table.querySelectorAll<HTMLTableCellElement>("thead th[data-key]")].map((head) => ({
@@ -125,9 +129,26 @@ export function fillCell(td: HTMLElement, column: Column, value: CellValue, reas
     return;
   }
   place.textContent = shown(column, value);
+  if (column.type === "name") shorten(place, td, String(value));
   if (column.type === "tag") place.dataset["tag"] = String(value);
   if (column.type === "ppm") td.style.setProperty("--share", String(Math.min(1, Math.max(0, Number(value) / 1e6))));
   if (isNumeric(column.type)) td.title = exact(column, value);
+}
+
+/**
+ * A long name loses its middle, by style alone: copying gives the whole of it. Its end has what tells it from
+ * its neighbours.
+ */
+function shorten(place: HTMLElement, td: HTMLElement, name: string): void {
+  if (name.length <= longestName) return;
+  td.title = name;
+  place.classList.add("long");
+  const parts = [name.slice(0, -nameTail), name.slice(-nameTail)].map((text) => {
+    const part = document.createElement("span");
+    part.textContent = text;
+    return part;
+  });
+  place.replaceChildren(...parts);
 }
 
 /** Lower bound in ns of a half-octave bucket. */

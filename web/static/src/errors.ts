@@ -2,6 +2,7 @@
 
 import { byID, role } from "./dom";
 import { bytes, integer } from "./format";
+import { inline } from "./names";
 import type { Failure } from "./protocol";
 import { t } from "./strings";
 
@@ -14,7 +15,7 @@ export interface Shown {
 /** A reading failure in the page's words; the reader's own are kept as the detail. */
 export function explain(f: Failure, name: string, readBytes: number): Shown {
   const at = f.offset === null ? "" : t.error.at(integer(f.offset));
-  const title = t.error.title(name);
+  const title = t.error.title(inline(name));
   const own = [f.message, at].filter((s) => s !== "").join(", ");
   switch (f.code) {
     case "memory":

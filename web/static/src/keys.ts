@@ -54,12 +54,17 @@ function handle(key: string, at: HTMLElement | null, actions: KeyActions): boole
 /** The filter of the table one is in, or of the first one on the screen. */
 function search(at: HTMLElement | null): boolean {
   const own = at?.closest("[data-block]")?.querySelector<HTMLInputElement>("[data-role=filter]");
-  const all = [...document.querySelectorAll<HTMLInputElement>("[data-role=filter]")].filter((f) => f.offsetParent !== null);
+  const all = [...document.querySelectorAll<HTMLInputElement>("[data-role=filter]")].filter(onPage);
   const seen = all.find((f) => f.getBoundingClientRect().bottom > 0) ?? all[0];
   const filter = own ?? seen ?? maybeID<HTMLInputElement>("url-input");
   filter?.focus();
   filter?.select();
   return filter !== null && filter !== undefined;
+}
+
+/** Not so what a closed details holds, although it has its place in the layout. */
+function onPage(el: HTMLElement): boolean {
+  return el.offsetParent !== null && el.closest("details:not([open]) > :not(summary)") === null;
 }
 
 const rowsOf = (table: Element) => [...table.querySelectorAll<HTMLElement>("tbody tr[data-id]")];
@@ -78,7 +83,7 @@ function row(at: HTMLElement | null, by: number): boolean {
 /** Into the first table on the screen. */
 function enter(): boolean {
   const tables = [...document.querySelectorAll<HTMLElement>("table[data-table]")];
-  const seen = tables.find((t) => t.offsetParent !== null && t.getBoundingClientRect().bottom > 80 && rowsOf(t).length > 0);
+  const seen = tables.find((t) => onPage(t) && t.getBoundingClientRect().bottom > 80 && rowsOf(t).length > 0);
   const first = seen === undefined ? null : (rowsOf(seen)[0]?.querySelector<HTMLElement>("[data-key]") ?? null);
   focus(first);
   return first !== null;
@@ -87,7 +92,7 @@ function enter(): boolean {
 function cell(at: HTMLElement | null, by: number): boolean {
   const here = at?.closest<HTMLElement>("tr[data-id] [data-key]") ?? null;
   if (here === null) return false;
-  const cells = [...here.parentElement!.querySelectorAll<HTMLElement>("[data-key]")];
+  const cells = [...here.parentElement!.querySelectorAll<HTMLElement>("[data-key]")].filter((c) => c.offsetParent !== null);
   focus(cells[cells.indexOf(here) + by] ?? null);
   return true;
 }

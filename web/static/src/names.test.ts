@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fold, pieces } from "./names";
+import { fold, inline, pieces } from "./names";
 
 test("template arguments are told apart, brackets nested", () => {
   assert.deepEqual(pieces("void k<float, A<2> >(float*)"), [
@@ -17,4 +17,10 @@ test("long names keep their beginning and their end", () => {
   const text = fold(pieces(name)).map((p) => p.text).join("");
   assert.equal(text, "b".repeat(52) + "…" + "e".repeat(36));
   assert.equal(fold(pieces("short")).length, 1);
+});
+
+test("in a sentence a name cannot turn the text behind it", () => {
+  assert.equal(inline("deepinfer:schedule"), "deepinfer:schedule");
+  assert.equal(inline("gpj.\u202egnp\u2069.exe"), "gpj.gnp.exe");
+  assert.equal(inline("\u05e9\u05dc\u05d5\u05dd"), "\u2068\u05e9\u05dc\u05d5\u05dd\u2069");
 });

@@ -1,9 +1,21 @@
-/** Long kernel names: folded in the middle, template arguments told apart from the rest. */
+/** Names from traces: long ones folded in the middle, template arguments told apart, and all harmless in sentences. */
 
 export interface Piece {
   text: string;
   /** Inside <…>. */
   argument: boolean;
+}
+
+const controls = /[\u202a-\u202e\u2066-\u2069]/g;
+const rightToLeft = /[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufeff]/;
+
+/**
+ * A name inside a sentence: marks that turn the text behind them round are left out, and right-to-left
+ * letters are kept to themselves. A cell of its own needs no such care.
+ */
+export function inline(name: string): string {
+  const text = name.replace(controls, "");
+  return rightToLeft.test(text) ? `\u2068${text}\u2069` : text;
 }
 
 const longest = 96;
@@ -62,6 +74,7 @@ export function showName(place: HTMLElement, cell: HTMLElement, name: string): v
   const all = pieces(name);
   const folded = fold(all);
   put(place, folded);
+  place.classList.remove("long"); // folded here, by brackets
   cell.title = name;
   if (name.length <= longest) return;
   place.classList.add("fold");

@@ -1,6 +1,7 @@
 /** The table of CPU annotations: nested per thread, or flat by group, or what a preview has of them. */
 
 import { fromTemplate, role } from "./dom";
+import { folded, plain, type Folded } from "./fold";
 import { percent, ppm, time } from "./format";
 import { getState, onState, setState } from "./state";
 import { t } from "./strings";
@@ -19,12 +20,15 @@ interface Row {
   total_ns: number;
   self_ns?: number;
   mean_ns?: number;
-  p50_ns?: number;
-  p95_ns?: number;
-  p99_ns?: number;
+  p50_ns?: number | null;
+  p95_ns?: number | null;
+  p99_ns?: number | null;
   max_ns?: number;
   share_ppm?: number | null;
   hist?: Histogram | null;
+  /** How many rows of the tree it sums up. */
+  rows?: number;
+  fold?: Folded["fold"];
 }
 
 export class PhasesView {
@@ -71,17 +75,46 @@ export class PhasesView {
     this.press();
     if (this.summary === null) return;
     const { flat } = this;
-    const whole = stepTime(this.summary.steps);
+    const { steps, shapes, tree, threads } = this.summary;
+    const whole = stepTime(steps);
     this.table.spec = {
       ...this.spec(),
       group: (r) => r.group,
       groups,
       groupRow: (group, rows) => this.groupRow(group, rows, whole),
-      ...(flat
-        ? { open: (r: Row) => this.openFlat(r) }
-        : { depth: (r: Row) => r.depth }),
     };
-    this.table.set(flat ? flatRows(this.summary) : treeRows(this.summary));
+    const name = new Map(threads.map((th) => [th.id, threadLabel(th)]));
+    if (flat) {
+      this.table.spec.open = (r) => this.openFlat(r);
+      this.table.set(flatRows(this.summary));
+      return;
+    }
+    const steplike = new Set([...shapes.map((s) => s.name), ...steps.flatMap((s) => [s.name, ...s.names])]);
+    const place = (r: Folded): Row => ({ ...r, group: r.root, thread: name.get(r.thread) ?? String(r.thread) });
+    const short = folded(tree, (n) => steplike.has(n), isOpen, whole).map(place);
+    const all = plain(tree).map(place);
+    Object.assign(this.table.spec, {
+      depth: (r: Row) => r.depth,
+      // Words are looked for in every single row, and files get every single row.
+      rows: (each: boolean) => (each ? all : short),
+      canOpen: (r: Row) => r.fold !== undefined,
+      open: (r: Row) => this.toggle(r),
+    });
+    const single = short.filter((r) => r.fold === undefined && r.rows === 1).length;
+    const { thread } = all[0]!;
+    const one = all.every((r) => r.thread === thread);
+    if (one) this.table.spec.hide = ["thread"];
+    this.table.spec.note = (each) =>
+      [...(single < all.length && !each ? [t.folded(all.length - single)] : []), ...(one ? [t.onThread(thread!)] : [])].join(" · ");
+    this.table.set(short);
+  }
+
+  /** Opens a fold into its single rows, or closes it. */
+  private toggle(row: Row): void {
+    const open = openFolds();
+    if (!open.delete(row.id)) open.add(row.id);
+    setState("phases.open", open.size === 0 ? null : [...open].join(" "), true);
+    this.render();
   }
 
   /** The rows behind a phase: the same name in each place where it is nested. */
@@ -116,9 +149,12 @@ export class PhasesView {
       value: (r, key) => r[key as keyof Row] as number | string | null | undefined | Histogram,
       id: (r) => r.id,
       text: (r) => `${r.name} ${r.thread ?? ""}`,
-      reason: (_, key) => (key === "share_ppm" ? t.absent.noSteps : t.absent.none),
+      reason: (r, key) => (key === "share_ppm" ? t.absent.noSteps : (r.rows ?? 1) > 1 ? t.absent.summed : t.absent.none),
       samples: (r, key) => this.samples(r, key),
-      decorate: (tr, r) => dimPrefix(tr, r.name),
+      decorate: (tr, r) => {
+        dimPrefix(tr, r.name);
+        if (r.fold !== undefined) markFold(tr, r.fold);
+      },
     };
   }
 }
@@ -126,6 +162,26 @@ export class PhasesView {
 /** What shares of phases relate to: all steps' time. */
 function stepTime(steps: Summary["steps"]): number {
   return steps.reduce((sum, s) => sum + s.dur_ns, 0);
+}
+
+/** Folds that are open, by id. */
+function openFolds(): Set<string> {
+  return new Set((getState("phases.open") ?? "").split(" ").filter((id) => id !== ""));
+}
+
+function isOpen(id: string): boolean {
+  return openFolds().has(id);
+}
+
+function markFold(tr: HTMLElement, fold: NonNullable<Row["fold"]>): void {
+  tr.classList.add("folds");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "twist";
+  button.tabIndex = -1; // Enter on the row does the same
+  button.setAttribute("aria-expanded", String(fold.open));
+  button.textContent = t.foldNames(fold.names);
+  tr.querySelector("[data-key=name]")!.append(" ", button);
 }
 
 /** Names are shown whole, with the prefix that all of an engine's names share set back. */
@@ -149,18 +205,4 @@ export function threadLabel(thread: Thread | undefined): string {
 
 function flatRows(s: Summary): Row[] {
   return s.phases.map((p) => ({ ...p, id: p.name, depth: 0, thread: t.threadsNote(p.threads) }));
-}
-
-function treeRows(s: Summary): Row[] {
-  const threads = new Map(s.threads.map((th) => [th.id, threadLabel(th)]));
-  let root = "";
-  return s.tree.map((n, i) => {
-    if (n.depth === 0) root = n.group;
-    return {
-      ...n,
-      id: `${i}`,
-      group: root,
-      thread: threads.get(n.thread) ?? String(n.thread),
-    };
-  });
 }

@@ -2,6 +2,7 @@
 
 import { ChartSet } from "./charting";
 import { byID, partNode } from "./dom";
+import { download, exportName } from "./exports";
 import { CategoriesView, showFacts, showLaunches, type ReadStats } from "./facts";
 import { GPUView } from "./gpu";
 import { HealthView } from "./health";
@@ -23,15 +24,24 @@ export class Results {
   private readonly gpu = new GPUView();
   private readonly kernels = new KernelsView();
   private readonly categories = new CategoriesView();
+  private readonly saving = document.querySelector<HTMLButtonElement>("[data-export=summary]")!;
+  private read: ReadSummary | null = null;
 
   constructor(chartsURL: string) {
     const charts = new ChartSet(chartsURL);
+    this.saving.addEventListener("click", () => {
+      if (this.read === null) return;
+      // A line end as the command prints it: the two files are to be the same.
+      download(exportName(this.read.summary.file.name, "summary", "json"), "application/json", `${this.read.text}\n`);
+    });
     this.shapes = new ShapesView(charts, (name) => this.steps.filter(name));
     this.steps = new StepsView(charts, (step) => this.shapes.narrow(step?.name ?? null));
   }
 
   /** The state before anything is known. */
   clear(): void {
+    this.read = null;
+    this.saving.hidden = true;
     byID("facts").replaceChildren();
     byID("verdict").replaceChildren();
     this.health.reading();
@@ -50,6 +60,8 @@ export class Results {
 
   show(read: ReadSummary, stats: ReadStats): void {
     const { summary } = read;
+    this.read = read;
+    this.saving.hidden = false;
     const name = summary.file.name;
     showFacts(read, stats);
     this.health.show(summary, name);

@@ -36,8 +36,9 @@ export class ShapesView {
     this.table.traceName = name;
     this.table.set(summary.shapes);
     const points = scatterPoints(summary.shapes);
+    // A single point or bar says nothing that the row does not.
     const count = points.reduce((sum, p) => sum + p.data.length, 0);
-    if (count === 0) this.charts.hide("shapes");
+    if (count < 2) this.charts.hide("shapes");
     else this.charts.shapes(points, t.chart.shapes(count));
   }
 

@@ -87,11 +87,11 @@ export interface Times {
   max_ns: number;
   share_ppm: number | null;
   group: Group;
-  min_ns: number;
   hist: Histogram;
 }
 
 export interface Phase extends Times {
+  min_ns: number;
   threads: number;
 }
 

@@ -8,8 +8,11 @@ import { arrange, matcher, type Placed } from "./order";
 import { getState, onState, setState } from "./state";
 import { t } from "./strings";
 
-/** Rows shown at first, and added per frame once all are asked for: more at once would freeze the page. */
-const firstRows = 200;
+/**
+ * Rows shown at first: the page scrolls, so a table must not push the next ones out of reach. Once all are
+ * asked for, so many are added per frame: more at once would freeze the page.
+ */
+const firstRows = 60;
 const rowsPerFrame = 400;
 
 export interface TableSpec<R> {
@@ -29,8 +32,16 @@ export interface TableSpec<R> {
   decorate?(tr: HTMLElement, row: R): void;
   /** Opens the rows behind a row: on click and Enter. */
   open?(row: R): void;
+  /** Which rows open, where not all of them do. */
+  canOpen?(row: R): boolean;
   /** A further condition on rows, beside the filter's words. */
   only?: (row: R) => boolean;
+  /** The rows, where some are sums of others: each single one (for words and files), or those to look at. */
+  rows?(each: boolean): readonly R[];
+  /** Said beside the count of rows. */
+  note?(each: boolean): string;
+  /** Keys of columns that say the same in every row, which the note says instead. */
+  hide?: readonly string[];
 }
 
 export class DataTable<R> {
@@ -57,6 +68,7 @@ export class DataTable<R> {
     this.body = role(this.table, "rows");
     this.filter = maybeRole<HTMLInputElement>(this.section, "filter");
     this.columns = columnsOf(this.table);
+    this.watchWidth();
     this.listen();
     this.readState();
     onState(() => {
@@ -89,10 +101,32 @@ export class DataTable<R> {
 
   render(): void {
     const { spec } = this;
-    for (const c of this.columns) fitColumn(c, this.rows.map((r) => spec.value(r, c.key)));
+    const all = spec.rows === undefined ? this.rows : [...spec.rows(true), ...spec.rows(false)];
+    for (const c of this.columns) fitColumn(c, all.map((r) => spec.value(r, c.key)));
+    const sort = this.sorting();
+    this.placed = this.arranged(this.source(this.filtering));
+    for (const c of this.columns) {
+      const dir = c === sort?.column ? (sort.descending ? "descending" : "ascending") : "none";
+      c.head.setAttribute("aria-sort", dir);
+    }
+    this.table.dataset["hide"] = spec.hide?.join(" ") ?? "";
+    this.fill();
+    this.notes();
+  }
+
+  private get filtering(): boolean {
+    return (this.filter?.value ?? "").trim() !== "";
+  }
+
+  private source(each: boolean): readonly R[] {
+    return this.spec.rows?.(each) ?? this.rows;
+  }
+
+  private arranged(rows: readonly R[]): Placed<R>[] {
+    const { spec } = this;
     const sort = this.sorting();
     const matches = matcher(this.filter?.value ?? "");
-    this.placed = arrange(this.rows, {
+    return arrange(rows, {
       value: (r) => {
         const v = sort === null ? 0 : spec.value(r, sort.column.key);
         return typeof v === "object" && v !== null ? undefined : v;
@@ -103,12 +137,6 @@ export class DataTable<R> {
       groups: spec.groups,
       depth: spec.depth,
     });
-    for (const c of this.columns) {
-      const dir = c === sort?.column ? (sort.descending ? "descending" : "ascending") : "none";
-      c.head.setAttribute("aria-sort", dir);
-    }
-    this.fill();
-    this.notes();
   }
 
   private fill(): void {
@@ -159,7 +187,7 @@ export class DataTable<R> {
     const first = tr.querySelector<HTMLElement>("[data-key]");
     if (first !== null && at === 0) first.tabIndex = 0;
     if (spec.depth !== undefined) tr.style.setProperty("--depth", String(spec.depth(row)));
-    if (spec.open !== undefined) {
+    if (spec.open !== undefined && (spec.canOpen?.(row) ?? true)) {
       tr.dataset["open"] = "";
       tr.addEventListener("click", () => {
         if (getSelection()?.isCollapsed !== false) spec.open!(row);
@@ -171,7 +199,10 @@ export class DataTable<R> {
 
   private notes(): void {
     const count = maybeRole(this.section, "count");
-    if (count !== null) count.textContent = t.rows(this.placed.length, this.rows.length, this.partial);
+    const { filtering } = this;
+    if (count !== null) count.textContent = t.rows(this.placed.length, this.source(filtering).length, this.partial);
+    const note = maybeRole(this.section, "count-note");
+    if (note !== null) note.textContent = this.spec.note?.(filtering) ?? "";
     // A table without a single row is its reason, not a header.
     const bare = this.rows.length === 0;
     this.table.closest<HTMLElement>(".scroll")!.hidden = bare;
@@ -210,6 +241,18 @@ export class DataTable<R> {
     if (this.filter !== null) this.filter.value = getState(`${this.name}.q`) ?? "";
   }
 
+  /** Only a table wider than its place scrolls by itself, and only then the Tab key stops at it. */
+  private watchWidth(): void {
+    const place = this.table.parentElement!;
+    const watch = new ResizeObserver(() => {
+      const fits = this.table.offsetWidth <= place.clientWidth;
+      place.toggleAttribute("data-fits", fits);
+      place.tabIndex = fits ? -1 : 0;
+    });
+    watch.observe(place);
+    watch.observe(this.table);
+  }
+
   private listen(): void {
     for (const c of this.columns) {
       c.head.querySelector("[data-action=sort]")?.addEventListener("click", () => this.sortBy(c));
@@ -236,14 +279,16 @@ export class DataTable<R> {
       ...columns.map((c) => this.spec.value(row, c.key)),
       ...(depth === undefined ? [] : [depth(row)]),
     ];
+    // Files for computing hold the single rows; a table to paste is as shown.
+    const each = this.arranged(this.source(true)).map((p) => p.row);
     if (format === "json") {
-      const text = toJSON(keys(this.columns), this.visible.map((r) => values(r, this.columns)));
+      const text = toJSON(keys(this.columns), each.map((r) => values(r, this.columns)));
       download(exportName(this.traceName, this.name, "json"), "application/json", text);
       return;
     }
     const columns = this.columns.filter((c) => c.type !== "hist");
     if (format === "csv") {
-      const text = toCSV(keys(columns), this.visible.map((r) => values(r, columns)));
+      const text = toCSV(keys(columns), each.map((r) => values(r, columns)));
       download(exportName(this.traceName, this.name, "csv"), "text/csv", text);
       return;
     }

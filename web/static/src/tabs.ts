@@ -1,6 +1,7 @@
 /** The tabs of several traces opened together, with the keys that tabs have. */
 
 import { byID, fromTemplate, role } from "./dom";
+import { inline } from "./names";
 import { t } from "./strings";
 
 export interface Tab {
@@ -63,7 +64,7 @@ export class Tabs {
     role(button, "name").textContent = tab.name;
     button.addEventListener("click", () => this.actions.select(tab.id));
     const close = el.querySelector<HTMLElement>("[data-action=close-tab]")!;
-    close.setAttribute("aria-label", t.tab.close(tab.name));
+    close.setAttribute("aria-label", t.tab.close(inline(tab.name)));
     close.addEventListener("click", () => this.actions.close(tab.id));
     return el;
   }

@@ -150,7 +150,7 @@ test("the same in Chinese", () => {
   try {
     assert.equal(
       say({ steps: [step(0, "decode", 64, 41 * ms)], devices: [device(81 * ms, 19 * ms, 0)] }),
-      "1 步，解码 1（N≈64）；解码步中位数 41.0 ms；GPU 忙 81.0 %。",
+      "1 步，解码 1（N≈64）；解码步用时 41.0 ms；GPU 忙 81.0 %。",
     );
   } finally {
     setLanguage("en");

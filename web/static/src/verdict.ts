@@ -2,6 +2,7 @@
 
 import type { Part } from "./dom";
 import { median, percent, ppm, time } from "./format";
+import { inline } from "./names";
 import { t } from "./strings";
 import type { Phase, StepKind, Summary } from "./summary";
 
@@ -38,8 +39,8 @@ function steps(s: Summary): Part[] {
   // A trace without batch sizes has steps of unknown kind only: that says nothing.
   if (kinds.some((k) => k.kind !== "unknown")) out.push({ text: t.verdict.and + text.join(t.verdict.and) });
   const decode = s.steps.filter((st) => st.kind === "decode").map((st) => st.dur_ns);
-  if (decode.length > 0) out.push({ text: t.verdict.next + t.verdict.median(time(median(decode))) });
-  else out.push({ text: t.verdict.next + t.verdict.medianAny(time(median(s.steps.map((st) => st.dur_ns)))) });
+  if (decode.length > 0) out.push({ text: t.verdict.next + t.verdict.median(time(median(decode)), decode.length) });
+  else out.push({ text: t.verdict.next + t.verdict.medianAny(time(median(s.steps.map((st) => st.dur_ns))), s.steps.length) });
   return out;
 }
 
@@ -65,7 +66,7 @@ function graph(s: Summary): Part[] {
   if (missed.length === 0) {
     return s.shapes.every((sh) => sh.graph === "replay" || sh.kind === "prefill") ? [{ text: t.verdict.allReplayed }] : [];
   }
-  const names = missed.slice(0, namedMisses).map((sh) => (sh.n === null ? sh.name : `N=${sh.n}`));
+  const names = missed.slice(0, namedMisses).map((sh) => (sh.n === null ? inline(sh.name) : `N=${sh.n}`));
   const unique = [...new Set(names)].join(", ");
   const more = missed.length > namedMisses ? t.verdict.missMore(missed.length - namedMisses) : "";
   return [{ text: t.verdict.missed(unique) + more, href: "#shapes" }];
@@ -77,7 +78,7 @@ function longest(s: Summary): Part[] {
   const waits = s.phases.filter((p) => /(^|[.:_ ])(sync|wait)/i.test(p.name)).sort((a, b) => b.total_ns - a.total_ns);
   const wait = waits[0];
   if (wait !== undefined && count > 0) {
-    return [{ text: wait.name, href: "#phases" }, { text: t.verdict.waits(time(Math.floor(wait.total_ns / count))) }];
+    return [{ text: inline(wait.name), href: "#phases" }, { text: t.verdict.waits(time(Math.floor(wait.total_ns / count))) }];
   }
   const own = sum(s.phases.map((p) => p.self_ns));
   // A step's own name says nothing here: all of its time is in it.
@@ -86,7 +87,7 @@ function longest(s: Summary): Part[] {
   const top = named.reduce<Phase | null>((best, p) => (best === null || p.self_ns > best.self_ns ? p : best), null);
   const share = top === null ? null : ppm(top.self_ns, own);
   if (top === null || share === null || share < notable || s.phases.length < 2) return [];
-  return [{ text: top.name, href: "#phases" }, { text: t.verdict.mostTime(percent(share)) }];
+  return [{ text: inline(top.name), href: "#phases" }, { text: t.verdict.mostTime(percent(share)) }];
 }
 
 function sum(values: readonly number[]): number {
