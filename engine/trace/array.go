@@ -16,10 +16,9 @@ func (r *Reader) readArray() status {
 		}
 		if b[i] == '/' {
 			var st status
-			if i, st = r.skipBlank(b, i, w); st == stMore {
+			if i, st = r.skipBlank(); st != stOK {
 				return st
 			}
-			r.r = i
 		}
 		c, off := b[i], r.base+int64(i)
 		if r.afterElem && c == ',' && i+8 <= w { // the usual ways to the next event
@@ -330,7 +329,7 @@ func (r *Reader) enterSkip() {
 	} else {
 		r.sh.note(issHeaderTooLong, off)
 	}
-	r.skip, r.skipBack, r.state = skipper{}, r.state, stateSkip
+	r.skip, r.back, r.state = skipper{}, r.state, stateSkip
 }
 
 // skipLong goes on until a comma or a closing bracket stands at the element's own depth.
@@ -349,7 +348,7 @@ func (r *Reader) skipLong() status {
 			s.depth++
 		case s.depth == 0 && (c == ',' || c == '}' || c == ']'):
 			r.r += i
-			r.state, r.afterElem = r.skipBack, true
+			r.state, r.afterElem = r.back, true
 			return stOK
 		case c == '}' || c == ']':
 			s.depth--

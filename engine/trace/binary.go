@@ -147,7 +147,7 @@ func DecodePartial(b []byte) (p *Partial, err error) {
 	p.names.capped, p.tracks.capped, p.lanes.capped, p.flows.capped = d.flag(), d.flag(), d.flag(), d.flag()
 	for range d.len() {
 		c := &p.cats.list
-		k := p.cats.add(p.names, nameID(d.i64()))
+		k := p.cats.index(p.names, nameID(d.i64()))
 		d.int(&(*c)[k].count, &(*c)[k].total)
 	}
 	for range d.len() {

@@ -47,6 +47,10 @@ func classOf(cat string) class {
 	return clsOther
 }
 
+// knownCategories have a place in the table from the start.
+var knownCategories = [...]string{"", "kernel", "Kernel", "gpu_memcpy", "gpu_memset", "Memcpy", "Memset", "user_annotation",
+	"gpu_user_annotation", "Trace", "cuda_runtime", "cuda_driver", "Runtime", "overhead", "cpu_op", "python_function"}
+
 func hasSuffix(s, suf string) bool { return len(s) >= len(suf) && s[len(s)-len(suf):] == suf }
 
 func lowered(s string) string {

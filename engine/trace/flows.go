@@ -1,5 +1,7 @@
 package trace
 
+import "math/bits"
+
 // flowKey names one arrow: the flow's category and its id.
 type flowKey struct {
 	id   uint64
@@ -24,8 +26,8 @@ type flows struct {
 const maxFlows = 1 << 23
 
 func (f *flows) hash(k flowKey) int {
-	h := (k.id + uint64(k.cat)<<40) * 0x9e3779b97f4a7c15
-	return int((h >> 20) & uint64(len(f.slots)-1))
+	hi, lo := bits.Mul64(k.id+uint64(k.cat)<<40, 0x9e3779b97f4a7c15)
+	return int((hi ^ lo ^ lo>>32) & uint64(len(f.slots)-1))
 }
 
 func (f *flows) add(k flowKey, starts, ends uint32) {

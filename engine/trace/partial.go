@@ -200,10 +200,14 @@ const (
 const DefaultColumns = 24 << 20
 
 func newPartial(rowCap int) *Partial {
-	return &Partial{
+	p := &Partial{
 		names: newNames(maxNames, maxNameBytes), truncatedAt: -1, rowCap: rowCap, compression: Plain,
 		counters: map[[3]uint64]struct{}{},
 	}
+	for _, c := range knownCategories { // a flood of others must not hide the GPU's work
+		p.cats.add(p.names, p.names.intern([]byte(c)))
+	}
+	return p
 }
 
 func (p *Partial) note(i issue, off int64) {
@@ -221,7 +225,7 @@ func (p *Partial) SetFileBytes(n int64) { p.fileBytes = n }
 // readers is then not that of one, and the file has to be read again by one.
 func (p *Partial) Capped() bool {
 	return p.names.capped || p.tracks.capped || p.lanes.capped || p.flows.capped ||
-		len(p.cats.list) >= maxCategories || len(p.metas) >= maxMetas || len(p.counters) >= maxCounters
+		len(p.collectives) >= maxCollectives || len(p.cats.list) >= maxCategories || len(p.metas) >= maxMetas || len(p.counters) >= maxCounters
 }
 
 func (p *Partial) addRow(x row) {
@@ -242,10 +246,15 @@ func (p *Partial) addCollective(c collective, kernel nameID, count, total, longe
 			return
 		}
 	}
-	if len(p.collectives) < maxCollectives {
-		p.collectives = append(p.collectives, collectiveAgg{c, kernel, count, total, longest})
+	if other := p.names.intern([]byte(otherCollectives)); len(p.collectives) >= maxCollectives && c.name != other {
+		p.addCollective(collective{name: other, groupSize: -1}, 0, count, total, longest)
+		return
 	}
+	p.collectives = append(p.collectives, collectiveAgg{c, kernel, count, total, longest})
 }
+
+// otherCollectives stands for those beyond the cap.
+const otherCollectives = "(other collectives)"
 
 // span is a time interval in ns, end exclusive.
 type span struct{ s, e int64 }

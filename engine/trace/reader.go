@@ -29,6 +29,7 @@ const (
 	stateResync               // behind a damaged element: looking for the next event
 	stateHunt                 // behind a damaged header: looking for the next known key
 	stateSkip                 // inside an element longer than maxElement
+	stateComment              // inside a comment between elements
 	stateTail                 // behind the root value
 	stateStopped              // at the end of the range
 	stateFailed
@@ -58,7 +59,8 @@ type Reader struct {
 	sig1, sig2 byte // while a boundary is searched: the last two bytes that are not blank
 	lineStart  bool // and whether only blanks came since the last line break
 	skip       skipper
-	skipBack   state
+	inBlock    bool  // in stateComment: the comment ends with */
+	back       state // in stateSkip and stateComment: where to go on
 
 	layouts []layout
 	learned int
@@ -206,6 +208,8 @@ func (r *Reader) run() {
 			st = r.hunt()
 		case stateSkip:
 			st = r.skipLong()
+		case stateComment:
+			st = r.skipComment()
 		case stateTail:
 			st = r.readTail()
 		}
@@ -234,15 +238,19 @@ func (r *Reader) run() {
 	}
 }
 
-// closesUnread handles a file that ends in the middle of an event, but with the brackets
-// that close the list and the root: the event is damaged, not cut. It reports whether
+// closesUnread handles a file that ends in a string that was never closed, but with the
+// brackets that close the list and the root: the event is damaged, not cut. It reports whether
 // reading can go on at the list's end.
 func (r *Reader) closesUnread() bool {
 	if r.state != stateArray || !r.midElement() {
 		return false
 	}
+	open := openString(r.buf[r.r:r.w])
+	if open < 0 { // a clean beginning of an event: cut
+		return false
+	}
 	r.lost(0)
-	at, st := r.boundary(r.buf, r.r+1, r.w)
+	at, st := r.boundary(r.buf, r.r+open, r.w)
 	if st != stOK || r.buf[at] != ']' || r.sig1 != '}' {
 		return false
 	}
@@ -250,6 +258,24 @@ func (r *Reader) closesUnread() bool {
 	r.sh.note(issSkipped, r.base+int64(r.r))
 	r.r, r.afterElem = at, true
 	return true
+}
+
+// openString returns where the string begins that is open at the end of b, -1 for none.
+func openString(b []byte) int {
+	open, escaped := -1, false
+	for i, c := range b {
+		switch {
+		case escaped:
+			escaped = false
+		case open >= 0 && c == '\\':
+			escaped = true
+		case c == '"' && open >= 0:
+			open = -1
+		case c == '"':
+			open = i
+		}
+	}
+	return open
 }
 
 // finish handles the end of the input in the state the reader is in.

@@ -46,7 +46,7 @@ func (r *Reader) repairBlank(b []byte, i, limit int) int {
 		case isSpace(b[i]) || b[i] == ',' || b[i] < 0x20:
 			i++
 		case b[i] == '/' && i+1 < limit:
-			e := commentEnd(b, i, limit, true)
+			e := commentEnd(b, i, limit)
 			if e == i {
 				return i
 			}
@@ -56,6 +56,22 @@ func (r *Reader) repairBlank(b []byte, i, limit int) int {
 		}
 	}
 	return i
+}
+
+// commentEnd returns the index behind the comment at b[i], i if there is none.
+func commentEnd(b []byte, i, limit int) int {
+	end := "\n"
+	switch b[i+1] {
+	case '/':
+	case '*':
+		end = "*/"
+	default:
+		return i
+	}
+	if k := bytes.Index(b[i+2:limit], []byte(end)); k >= 0 {
+		return i + 2 + k + len(end)
+	}
+	return limit
 }
 
 func (r *Reader) repairField(f field, b []byte, i, limit int) (end int, ok bool) {

@@ -11,12 +11,10 @@ func (r *Reader) startRoot() status {
 	if r.base+int64(r.r) == 0 && bytes.HasPrefix(b[r.r:w], []byte("\xef\xbb\xbf")) {
 		r.r += 3
 	}
-	i, st := r.skipBlank(b, r.r, w)
-	if st == stMore {
-		r.r = min(i, w)
-		return stMore
+	i, st := r.skipBlank()
+	if st != stOK {
+		return st
 	}
-	r.r = i
 	switch b[i] {
 	case '{':
 		r.root, r.state, r.member = '{', stateHeader, false
@@ -41,52 +39,47 @@ func (r *Reader) openArray(off int64) {
 	r.state, r.afterElem, r.sawComma, r.comma = stateArray, false, false, off
 }
 
-// skipBlank steps over white space and comments; comments are counted. It may only be
-// called where the next token's start is looked for, between elements.
-func (r *Reader) skipBlank(b []byte, i, w int) (int, status) {
-	for {
-		i = skipSpace(b, i)
-		if i >= w {
-			return i, stMore
-		}
-		if b[i] != '/' {
-			return i, stOK
-		}
-		if i+1 >= w {
-			return i, stMore
-		}
-		e := commentEnd(b, i, w, r.eof)
-		if e < 0 {
-			return i, stMore
-		}
-		if e == i {
-			return i, stOK // a slash that begins no comment
-		}
-		r.sh.note(issComment, r.base+int64(i))
-		i = e
-		r.r = i // a comment is counted once
+// skipBlank steps over white space from r.r on and returns the index of what follows. At a
+// comment it changes to stateComment and returns stElse: the caller hands back to run. It
+// may only be called between elements.
+func (r *Reader) skipBlank() (int, status) {
+	b, w := r.buf, r.w
+	i := skipSpace(b, r.r)
+	r.r = min(i, w)
+	if i >= w {
+		return i, stMore
 	}
+	if b[i] != '/' {
+		return i, stOK
+	}
+	if i+1 >= w {
+		return i, stMore
+	}
+	if b[i+1] != '/' && b[i+1] != '*' {
+		return i, stOK
+	}
+	r.sh.note(issComment, r.base+int64(i))
+	r.r, r.inBlock, r.back, r.state = i+2, b[i+1] == '*', r.state, stateComment
+	return i, stElse
 }
 
-// commentEnd returns the index behind the comment at b[i], i if there is none, -1 if it
-// goes on behind w.
-func commentEnd(b []byte, i, w int, eof bool) int {
-	switch b[i+1] {
-	case '/':
-		if k := bytes.IndexByte(b[i:w], '\n'); k >= 0 {
-			return i + k + 1
-		}
-	case '*':
-		if k := bytes.Index(b[i+2:w], []byte("*/")); k >= 0 {
-			return i + 2 + k + 2
-		}
-	default:
-		return i
+// skipComment goes on to the end of a comment of any length.
+func (r *Reader) skipComment() status {
+	b, w := r.buf, r.w
+	end, n := []byte("\n"), 1
+	if r.inBlock {
+		end, n = []byte("*/"), 2
 	}
-	if eof {
-		return w
+	k := bytes.Index(b[r.r:w], end)
+	if k < 0 {
+		r.r = max(r.r, w-n+1) // the end may be cut in two by the chunk
+		if r.eof {
+			r.r, r.state = w, r.back
+		}
+		return stMore
 	}
-	return -1
+	r.r, r.state = r.r+k+n, r.back
+	return stOK
 }
 
 // readHeader reads members of the root object until it enters the list of events or leaves
@@ -94,12 +87,10 @@ func commentEnd(b []byte, i, w int, eof bool) int {
 func (r *Reader) readHeader() status {
 	for {
 		b, w := r.buf, r.w
-		i, st := r.skipBlank(b, r.r, w)
-		if st == stMore {
-			r.r = min(i, w)
+		i, st := r.skipBlank()
+		if st != stOK {
 			return st
 		}
-		r.r = i
 		switch b[i] {
 		case ',':
 			r.r++
@@ -205,9 +196,8 @@ func (r *Reader) readTail() status {
 		r.r = w
 		return stMore
 	}
-	i, st := r.skipBlank(b, r.r, w)
-	if st == stMore {
-		r.r = min(i, w)
+	i, st := r.skipBlank()
+	if st != stOK {
 		return st
 	}
 	switch off := r.base + int64(i); b[i] {

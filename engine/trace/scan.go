@@ -20,6 +20,7 @@ const (
 	stOK   status = iota
 	stMore        // ran off the end of the buffered bytes
 	stBad         // not what the grammar allows at this place
+	stElse        // the reader changed its state: something else goes on here
 )
 
 // textFlags say what was met on the way over a piece of JSON.

@@ -50,6 +50,9 @@ func readCuts(src io.ReaderAt, size int64, cuts []int64, o Options) (*Partial, e
 		}
 	}
 	p := Merge(parts...)
+	if p.Capped() && len(parts) > 1 {
+		return readWhole(src, size, o) // a table ran full only with all ranges together
+	}
 	p.fileBytes = size
 	return p, nil
 }
