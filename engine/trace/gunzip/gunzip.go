@@ -30,8 +30,8 @@ const (
 	history = 32 << 10 // how far back a match may reach
 	outSize = history + 192<<10
 
-	// A symbol is decoded only where a longest match fits, with the whole words that
-	// copying it may write behind its end.
+	// A symbol is decoded only where a longest match fits, and what copying it may write
+	// behind its end: it goes by 32 bytes, and begins up to 7 bytes into the match.
 	outLimit = outSize - maxMatch - 40
 	maxMatch = 258
 

@@ -38,11 +38,14 @@ func (z *Reader) fast() {
 	bits, n := z.bits, z.n
 	ip, op, hist := uint64(z.ip), uint64(z.op), uint64(z.hist)
 	lastIn := uint64(z.ie - fastInput)
+	bits |= load64(in, ip) << (n & 63)
+	ip += (63 - n) >> 3
+	n |= 56
+	e := uint64(lit[bits&(1<<litBits-1)]) // looked up before it is needed: loads take time
 	for ip <= lastIn && op <= outLimit-3*2 {
 		bits |= load64(in, ip) << (n & 63)
 		ip += (63 - n) >> 3
 		n |= 56
-		e := uint64(lit[bits&(1<<litBits-1)])
 		// Three entries of literals (33 bits) and a length (20) fit what is there.
 		if e >= entryLiteral {
 			store16(out, op, e>>10)
@@ -61,6 +64,7 @@ func (z *Reader) fast() {
 					op += e >> 26 & 3
 					bits >>= e & 63
 					n -= e & 63
+					e = uint64(lit[bits&(1<<litBits-1)])
 					continue
 				}
 			}
@@ -75,6 +79,7 @@ func (z *Reader) fast() {
 				op++
 				bits >>= e & 63
 				n -= e & 63
+				e = uint64(lit[bits&(1<<litBits-1)])
 				continue
 			}
 			if e >= entryOther {
@@ -104,6 +109,7 @@ func (z *Reader) fast() {
 			bits, n, ip = keepBits, keepN, keepIn
 			break
 		}
+		e = uint64(lit[bits&(1<<litBits-1)])
 		to, end := unsafe.Add(out, op), op+length
 		from := unsafe.Add(out, op-far)
 		for far < 8 {
@@ -116,9 +122,12 @@ func (z *Reader) fast() {
 		if length > 16 {
 			store64(to, 16, load64(from, 16))
 			store64(to, 24, load64(from, 24))
-			for i := uint64(32); i < length; i += 16 {
-				store64(to, i, load64(from, i))
-				store64(to, i+8, load64(from, i+8))
+			for left := int64(length) - 32; left > 0; left -= 32 {
+				from, to = unsafe.Add(from, 32), unsafe.Add(to, 32)
+				store64(to, 0, load64(from, 0))
+				store64(to, 8, load64(from, 8))
+				store64(to, 16, load64(from, 16))
+				store64(to, 24, load64(from, 24))
 			}
 		}
 		op = end
