@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -187,6 +188,56 @@ func TestDamagedCaptures(t *testing.T) {
 	}
 }
 
+// Examples damaged at random: small inputs meet more states of the reader than large ones.
+func TestDamagedExamples(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(1000))
+	rounds := uint64(6)
+	if testing.Short() {
+		rounds = 1
+	}
+	for i, x := range examples {
+		if len(x.in) > 5_000 {
+			continue
+		}
+		for seed := range rounds {
+			damagedExample(t, x, uint64(i), seed)
+		}
+	}
+}
+
+func damagedExample(t *testing.T, x example, i, seed uint64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(i, seed))
+	data := []byte(x.in)
+	for range 1 + r.IntN(3) {
+		if len(data) > 0 {
+			data = damage(r, data)
+		}
+	}
+	if len(data) == 0 {
+		return
+	}
+	o := Options{}
+	if seed%4 == 1 {
+		o.Rows = 1 + r.IntN(4)
+	}
+	want := wholeOf(data, o)
+	for range 3 {
+		if !sameSplit(t, leanSplitOf, data, randomCuts(r, len(data), 1+r.IntN(3)), o, want) {
+			t.Fatalf("%s, seed %d: %q", x.name, seed, data)
+		}
+	}
+	if got := chunked(data, o, func() int { return 1 + r.IntN(60) }); got != want {
+		a, b := around(got, want)
+		t.Fatalf("%s, seed %d in chunks:\n got …%s\nwant …%s\n%q", x.name, seed, a, b, data)
+	}
+	if p, err := Read(bytes.NewReader(data), o); err == nil {
+		if sane(t, Analyze(p, AnalyzeOptions{})); t.Failed() {
+			t.Fatalf("%s, seed %d: %q", x.name, seed, data)
+		}
+	}
+}
+
 // Generated captures: cuts at random give one reader's result, with few rows too.
 func TestCutCaptures(t *testing.T) {
 	base, _ := generateSmall(t, kineto.Options{Seed: 33, Steps: 6, ZOS: true, IdleSteps: 1})
@@ -209,15 +260,15 @@ func TestCutCaptures(t *testing.T) {
 func TestColumnsOfRanges(t *testing.T) {
 	base, _ := generateSmall(t, kineto.Options{Seed: 34, Steps: 2})
 	type cell struct {
-		ts, dur  int64
-		name     string
-		pid, tid int64
+		ts, dur        int64
+		name, pid, tid string
 	}
 	cells := func(p *Partial) (list []cell) {
+		a := &analysis{p: p}
 		for i := range p.cols.n {
 			b, k := p.cols.blocks[i/colBlock], i%colBlock
 			tr := p.tracks.list[b.track[k]]
-			list = append(list, cell{b.ts[k], b.dur[k], p.names.str(b.name[k]), tr.pid.v, tr.tid.v})
+			list = append(list, cell{b.ts[k], b.dur[k], p.names.str(b.name[k]), a.identText(tr.pid), a.identText(tr.tid)})
 		}
 		return list
 	}

@@ -53,6 +53,9 @@ var odd = table(
 	example{"keys twice in each event", repeat(8, func(i int) string {
 		return `{"ph": "B", "ph": "X", "name": "old", "name": "a", "ts": 999, "ts": ` + num(i+1) + `, "dur": 5, "dur": 1, "args": {"device": 9}, "args": {"device": 0}, "cat": "x", "cat": "kernel"}`
 	}), "slices=8; span=8000; gpu 0 kernels=8; kernels=a; ph X=8; ph B=-"},
+	example{"args missing in a learned layout", strings.Replace(repeat(8, func(i int) string {
+		return slice("cuda_runtime", "cudaLaunchKernel", "1", "1", num(i+1), "1", `"correlation": `+num(i+1))
+	}), `{"correlation": 5}`, "", 1), "events=8; slices=7; skipped=1"},
 	example{"short ids, long ids", repeat(20, func(i int) string {
 		id := strings.Repeat("9", i+1)
 		return `{"ph": "s", "id": ` + id + `, "pid": ` + id + `, "tid": ` + id + `, "ts": ` + strings.Repeat("1", min(i+1, 15)) + `, "cat": "ac2g", "name": "ac2g"}`
