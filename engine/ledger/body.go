@@ -7,15 +7,19 @@ import (
 
 // body reads what stands between a line's parentheses.
 type body struct {
-	line  *Line
-	known int         // values of the metric table added so far
-	err   *ParseError // the first fault
-	full  bool        // the limit of values was reached
+	line   *Line
+	known  int         // values of the metric table added so far
+	err    *ParseError // the first fault
+	faults int
+	full   bool // a limit was reached; nothing more is read
 }
 
 func (b *body) fail(r Reason, near string) {
 	if b.err == nil {
 		b.err = fault(r, near)
+	}
+	if b.faults++; b.faults == maxFaults {
+		b.full = true
 	}
 }
 
@@ -23,14 +27,15 @@ func (b *body) fail(r Reason, near string) {
 // follows that is no part of the line. A field that the line's end cuts is left out,
 // because its last digits may be missing.
 func (b *body) parse(s string) {
-	if b.line.Section == NCCL {
-		if text, ok := strings.CutPrefix(strings.TrimLeft(s, " \t"), Unavailable+"="); ok {
-			b.unavailable(text)
-			return
-		}
-	}
 	start, depth := 0, 0
 	for i := 0; i < len(s) && !b.full; i++ {
+		if i == start && b.line.Section == NCCL {
+			text, ok := strings.CutPrefix(strings.TrimSpace(s[start:]), Unavailable)
+			if ok && text != "" && strings.IndexByte(keyEnds, text[0]) >= 0 {
+				b.unavailable(strings.TrimPrefix(strings.TrimLeft(text, " \t"), "="))
+				return
+			}
+		}
 		switch c := s[i]; {
 		case c == ')' && depth == 0:
 			if last := s[start:i]; start > 0 || strings.TrimSpace(last) != "" {
@@ -62,6 +67,9 @@ func (b *body) unavailable(text string) {
 	b.text(Unavailable, cleanText(text))
 }
 
+// keyEnds are the signs at which a field's name ends.
+const keyEnds = " \t=(["
+
 // field reads one field.
 func (b *body) field(s string) {
 	s = strings.TrimSpace(s)
@@ -69,7 +77,7 @@ func (b *body) field(s string) {
 		b.timer(s)
 		return
 	}
-	end := strings.IndexAny(s, " \t=([")
+	end := strings.IndexAny(s, keyEnds)
 	if end <= 0 {
 		b.fail(BadValue, s)
 		return
@@ -181,9 +189,25 @@ func (b *body) list(name, inner string) bool {
 			return false
 		}
 	}
+	// All or nothing: positions must not shift.
+	at := place{name, listed, ""}
+	key, known := places[b.line.Section][at]
+	if !known {
+		key = b.extraKey(at)
+	}
+	if _, twice := b.line.Value(key, position(1)); twice {
+		b.fail(Duplicate, name)
+		return true
+	}
+	m, _ := Lookup(key)
+	for _, x := range numbers {
+		if _, ok := x.in(m.Unit); known && !ok {
+			return false
+		}
+	}
 	for i, x := range numbers {
 		x.absent = false
-		b.number(place{name, listed, ""}, position(i+1), x)
+		b.number(at, position(i+1), x)
 	}
 	return true
 }
@@ -259,8 +283,8 @@ func (b *body) extraKey(at place) string {
 		name += ".beside"
 	}
 	name = cleanKey(name)
-	if _, taken := Lookup(name); taken || b.line.Section == NCCL {
-		return string(b.line.Section) + "." + strings.TrimPrefix(name, string(b.line.Section)+".")
+	if _, taken := Lookup(name); taken {
+		return string(b.line.Section) + "." + name
 	}
 	return name
 }

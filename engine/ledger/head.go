@@ -115,6 +115,9 @@ func (p *headParser) take(word, number string) bool {
 	case word == "RANK" || word == "GPU" || word == "step" || len(p.line.Values) == 8:
 		return false
 	default:
+		if _, taken := Lookup(word); taken {
+			return false
+		}
 		b := body{line: &p.line}
 		b.add(strings.Clone(word), "", float64(n), "")
 		return b.err == nil

@@ -19,6 +19,8 @@ const (
 	MaxTextBytes = 4096
 	// maxHeads is the most engine lines that one line of input is searched for.
 	maxHeads = 16
+	// maxFaults is how many fields of one line may be faulty; then the rest is not read.
+	maxFaults = 64
 	// maxWraps is how many layers of JSON are opened.
 	maxWraps = 3
 )

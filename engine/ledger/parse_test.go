@@ -173,7 +173,7 @@ func TestParseTexts(t *testing.T) {
 	f("modes [fast, slow]", Text{"modes", "[fast, slow]"})
 	f("pool (size big)", Text{"pool", "(size big)"})
 	f("pool ()", Text{"pool", "()"})
-	f("a/b 1/x", Text{"a/b", "1/x"})
+	f("a/b x/1", Text{"a/b", "x/1"})
 	f("version 1.2.3", Text{"version", "1.2.3"})
 	f("odd 3[x]", Text{"odd", "3[x]"})
 	f("odd ]", Text{"odd", "_"})

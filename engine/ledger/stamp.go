@@ -91,7 +91,7 @@ func (c *clock) stamp() (Stamp, bool) {
 
 // iso is 2026-08-20 or 2026/08/20 and what separates it from the time.
 func (c *clock) iso() bool {
-	if !c.number(&c.year, 4) || !c.oneOf("-/") || !c.number(&c.month, 2) || !c.oneOf("-/") || !c.number(&c.day, 2) {
+	if !c.fullYear() || !c.oneOf("-/") || !c.number(&c.month, 2) || !c.oneOf("-/") || !c.number(&c.day, 2) {
 		return false
 	}
 	return c.oneOf("T t_")
@@ -99,7 +99,7 @@ func (c *clock) iso() bool {
 
 // compact is 20260820.
 func (c *clock) compact() bool {
-	return c.number(&c.year, 4) && c.number(&c.month, 2) && c.number(&c.day, 2) && c.oneOf("T -_")
+	return c.fullYear() && c.number(&c.month, 2) && c.number(&c.day, 2) && c.oneOf("T -_")
 }
 
 // monthDay is 08-20 or 08/20, as vLLM prints it.
@@ -134,7 +134,7 @@ func (c *clock) named() bool {
 
 // dayNamed is 20/Aug/2026:… or 20 Aug 2026 ….
 func (c *clock) dayNamed() bool {
-	return c.number(&c.day, 2) && c.oneOf("/ -") && c.name() && c.oneOf("/ -") && c.number(&c.year, 4) && c.oneOf(": T")
+	return c.number(&c.day, 2) && c.oneOf("/ -") && c.name() && c.oneOf("/ -") && c.fullYear() && c.oneOf(": T")
 }
 
 // timeOfDay is 12:34:56 with a fraction and a zone, if they are there.
@@ -160,7 +160,7 @@ func (c *clock) timeOfDay() bool {
 		return false
 	}
 	c.readZone()
-	if at := c.i; c.year == 0 && (!c.oneOf(" ") || !c.number(&c.year, 4) || c.year < 1970) {
+	if at := c.i; c.year == 0 && (!c.oneOf(" ") || !c.fullYear()) {
 		c.i, c.year = at, 0
 	}
 	return true
@@ -202,8 +202,7 @@ func (c *clock) readZone() {
 
 // result checks the ranges. A leap second is taken for the second after it.
 func (c *clock) result() (Stamp, bool) {
-	if c.month < 1 || c.month > 12 || c.day < 1 || c.hour > 23 || c.min > 59 || c.sec > 60 ||
-		c.year != 0 && (c.year < 1970 || c.year > 2199) {
+	if c.month < 1 || c.month > 12 || c.day < 1 || c.hour > 23 || c.min > 59 || c.sec > 60 {
 		return Stamp{}, false
 	}
 	// Year 0 is a leap year, so that a date without its year may be 29 February.
@@ -229,6 +228,11 @@ func (c *clock) number(v *int, n int) bool {
 	}
 	*v, c.i = x, c.i+n
 	return true
+}
+
+// fullYear reads a year in which a log can have been written.
+func (c *clock) fullYear() bool {
+	return c.number(&c.year, 4) && c.year >= 1970 && c.year < 2200
 }
 
 func (c *clock) oneOf(set string) bool {

@@ -15,6 +15,10 @@ func (b *body) timer(s string) {
 		return
 	}
 	name := s[:end]
+	if x, ok := scanScalar(s[end+1:]); ok && x.unit == "" {
+		b.number(place{name, plain, ""}, "", x) // not a timer
+		return
+	}
 	for _, p := range b.split(s[end+1:], "/") {
 		key, unit, x, ok := b.timerPart(p)
 		v := x.v

@@ -26,11 +26,6 @@ func AppendLine(dst []byte, l *Line) []byte {
 		w.timers()
 	case NCCL:
 		w.assign = "="
-		if text, ok := l.Text(Unavailable); ok {
-			w.name(Unavailable)
-			w.dst = append(w.dst, cleanText(text)...)
-			return append(w.dst, ')')
-		}
 		w.fields(ncclLayout)
 		w.groups()
 	default:
@@ -243,8 +238,15 @@ func (w *writer) rest() {
 		}
 	}
 	for _, t := range w.line.Texts {
-		w.name(cleanKey(t.Key))
-		w.dst = append(w.dst, cleanField(t.V)...)
+		if t.Key != Unavailable || w.line.Section != NCCL {
+			w.name(cleanKey(t.Key))
+			w.dst = append(w.dst, cleanField(t.V)...)
+		}
+	}
+	// An error text may hold anything, so it is the last field.
+	if text, ok := w.line.Text(Unavailable); ok && w.line.Section == NCCL {
+		w.name(Unavailable)
+		w.dst = append(w.dst, cleanText(text)...)
 	}
 }
 
