@@ -88,6 +88,10 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 	}
+	// No name turns round the text around it.
+	if got := eval[string](p, `["#verdict", "#health-text", "#step-title", "#tabs"].map((s) => document.querySelector(s).textContent).join("")`); strings.Contains(got, "\u202e") {
+		t.Errorf("a right-to-left override stands in running text: %q", got)
+	}
 	// Every cell once in focus: the inspect line and unfolded names take the names too.
 	eval[bool](p, `(() => { for (const td of document.querySelectorAll("tbody [data-key]")) td.focus(); return true; })()`)
 	// Tooltips of both charts.

@@ -160,3 +160,57 @@ func TestKeepTwice(t *testing.T) {
 		t.Errorf("after keeping the same bytes: %q", got)
 	}
 }
+
+// TestLimits keeps what is larger than the server takes: the page says so, with the limit, and loses nothing.
+func TestLimits(t *testing.T) {
+	for flag, want := range map[string]string{"--max-upload=1MiB": "1", "--quota=1MiB": ""} {
+		t.Run(flag, func(t *testing.T) {
+			srv := newServer(t, flag)
+			p := open(t, srv, "/trace")
+			p.allow(`status of (413|507)`)
+			p.choose(middleTrace(t).path)
+			p.done()
+			p.click("#keep-form [type=submit]")
+			p.until(`!document.querySelector("#keep-error").hidden`)
+			got := p.text("#keep-error")
+			if !strings.HasPrefix(got, "Not kept: ") || !strings.Contains(got, want) || len(got) < 40 {
+				t.Errorf("the page says %q", got)
+			}
+			t.Log(got)
+			if p.traceState() != "done" || !p.visible("#phases") || !p.visible("#keep-form") {
+				t.Error("a refusal must leave the trace and the form")
+			}
+			q := open(t, srv, "/traces")
+			if n := eval[int](q, `document.querySelectorAll("table.kept tbody tr").length`); n != 0 {
+				t.Errorf("%d traces are listed", n)
+			}
+		})
+	}
+}
+
+// TestImported finds in the list what the command line stored beside the running server.
+func TestImported(t *testing.T) {
+	srv := newServer(t)
+	m := smallTrace(t)
+	cli(t, "import", m.path, "--db", srv.db, "--label", "from-cli")
+	p := open(t, srv, "/traces?q=from-cli")
+	p.click("table.kept tbody tr th a")
+	p.done()
+	checkTruth(t, p, m)
+}
+
+// TestListWithoutScript searches, deletes and restores with forms alone.
+func TestListWithoutScript(t *testing.T) {
+	srv := newServer(t)
+	keepByAPI(t, srv, smallTrace(t).path, "small.json")
+	keepByAPI(t, srv, middleTrace(t).path, "middle.json")
+	p := open(t, srv, "/traces", noScript)
+	p.do(
+		chromedp.SendKeys(chromedp.CSS("#q"), "middle\r"),
+		chromedp.WaitNotPresent(chromedp.CSS(`table.kept tbody tr:nth-child(2)`)),
+		chromedp.Click(chromedp.CSS(`table.kept form[action$="/delete"] button`)),
+		chromedp.WaitVisible(chromedp.CSS(".banner form button")),
+		chromedp.Click(chromedp.CSS(".banner form button")),
+		chromedp.WaitVisible(chromedp.CSS(`table.kept tbody tr:nth-child(2)`)),
+	)
+}

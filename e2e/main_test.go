@@ -75,19 +75,15 @@ func findProgram() (string, error) {
 	return path, nil
 }
 
-// findChromium fails where there is no browser: tests that are skipped in silence are tests nobody runs.
+// findChromium fails where there is no browser: tests that are skipped in silence are tests nobody runs. The script reads
+// STEPSCOPE_CHROMIUM, looks around, installs a browser if it may, and otherwise says how to.
 func findChromium() (string, error) {
-	if path := os.Getenv("STEPSCOPE_CHROMIUM"); path != "" {
-		return path, nil
-	}
-	out, err := exec.Command(filepath.Join("..", "scripts", "install-chromium.sh")).Output()
+	var said strings.Builder
+	cmd := exec.Command(filepath.Join("..", "scripts", "install-chromium.sh"))
+	cmd.Stderr = &said
+	out, err := cmd.Output()
 	if err != nil {
-		var exit *exec.ExitError
-		said := ""
-		if errors.As(err, &exit) {
-			said = strings.TrimSpace(string(exit.Stderr)) + "\n"
-		}
-		return "", fmt.Errorf("%sno browser to test with (%w); STEPSCOPE_NO_BROWSER=1 leaves these tests out", said, err)
+		return "", fmt.Errorf("no browser to test with (%w); STEPSCOPE_NO_BROWSER=1 leaves these tests out\n%s", err, strings.TrimSpace(said.String()))
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -234,10 +234,23 @@ func absolute(t testing.TB, files []string) []string {
 	return out
 }
 
-// key presses a key as a person does, wherever the focus is.
+// key presses keys one after the other, wherever the focus is: "\x1b" is Escape. A key that the page handles itself types
+// nothing, as on a real keyboard; chromedp's own KeyEvent would type it all the same.
 func (p *tab) key(keys string) {
 	p.t.Helper()
-	p.do(chromedp.KeyEvent(keys))
+	for _, r := range keys {
+		down := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: string(r), Text: string(r)}
+		if r == '\x1b' {
+			down.Key, down.Text, down.WindowsVirtualKeyCode = "Escape", "", 27
+		}
+		up := down
+		up.Type, up.Text = input.DispatchKeyEventTypeKeyUp, ""
+		for _, event := range []input.DispatchKeyEventParams{down, up} {
+			if _, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, event); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}
 }
 
 // done waits until the shown trace is read.

@@ -147,6 +147,25 @@ func checkKernels(t *testing.T, p *tab, sum summaryJSON) {
 	}
 }
 
+// TestSummaryExport downloads the whole summary from the page: the command line's bytes.
+func TestSummaryExport(t *testing.T) {
+	m := middleTrace(t)
+	p := open(t, shared, "/trace", cores(2))
+	p.choose(m.path)
+	p.done()
+	file, name := p.download(func() { p.click(`[data-export=summary]`) })
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, _ := native(t, m.path); string(got) != want {
+		t.Errorf("the exported summary has %d bytes and differs from the command line's %d", len(got), len(want))
+	}
+	if name != "middle-summary.json" {
+		t.Errorf("it is called %q", name)
+	}
+}
+
 // TestGenerated reads the 100 MB trace and checks every figure of the page against what the generator wrote, and that the
 // result does not depend on how many workers read.
 func TestGenerated(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 // server is a running stepscope.
 type server struct {
 	addr string // host:port
+	db   string // path of its database
 	cmd  *exec.Cmd
 	log  *lockedBuffer
 	done chan error
@@ -46,9 +48,9 @@ func (l *lockedBuffer) String() string {
 var addressLine = regexp.MustCompile(`http://(\S+)`)
 
 // startServer runs stepscope serve and waits until it has printed its address.
-func startServer(db, addr string) (*server, error) {
-	s := &server{log: &lockedBuffer{}, done: make(chan error, 1)}
-	s.cmd = exec.Command(program, "serve", "--addr", addr, "--db", db)
+func startServer(db, addr string, flags ...string) (*server, error) {
+	s := &server{db: db, log: &lockedBuffer{}, done: make(chan error, 1)}
+	s.cmd = exec.Command(program, append([]string{"serve", "--addr", addr, "--db", db}, flags...)...)
 	s.cmd.Stderr = s.log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -104,9 +106,10 @@ func (s *server) kill() error {
 func (s *server) url(path string) string { return "http://" + s.addr + path }
 
 // newServer starts a server of the test's own with an empty store.
-func newServer(t testing.TB) *server {
+func newServer(t testing.TB, flags ...string) *server {
 	t.Helper()
-	s, err := startServer(t.TempDir()+"/stepscope.db", "127.0.0.1:0")
+	db := filepath.Join(t.TempDir(), "stepscope.db")
+	s, err := startServer(db, "127.0.0.1:0", flags...)
 	if err != nil {
 		t.Fatal(err)
 	}

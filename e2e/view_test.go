@@ -153,6 +153,19 @@ func TestSortFilterExport(t *testing.T) {
 	if got := eval[string](q, `document.querySelector("#kernels [data-role=filter]").value`); got != "nccl" {
 		t.Errorf("the filter's field holds %q after a reload", got)
 	}
+	q = open(t, srv, "/trace?trace=/api/traces/"+id+"/content#step=2&shapes.sort=b:asc")
+	q.done()
+	if got := q.text("#step-title"); !strings.HasPrefix(got, "Step 2 ·") {
+		t.Errorf("the step of the address is not shown: %q", got)
+	}
+	var last int64
+	for _, r := range q.table("shapes").rows {
+		b, err := strconv.ParseInt(strings.ReplaceAll(r.Cells["b"].Title, ",", ""), 10, 64)
+		if err != nil || b < last {
+			t.Errorf("shapes are not sorted by B as the address says: %q after %d", r.Cells["b"].Title, last)
+		}
+		last = b
+	}
 }
 
 // TestKeyboard walks the page without a mouse.
