@@ -1,14 +1,10 @@
 package gunzip
 
-import (
-	"hash/crc32"
-	"runtime"
-	"unsafe"
-)
+import "unsafe"
 
-// hash/crc32 has instructions to use on most machines. In WebAssembly it has none, and
-// looking every byte up in a table would take as long as decoding does. There long pieces
-// are shortened first, with whole words and no table:
+// hash/crc32 has instructions to use on most machines. In WebAssembly it has none, it costs
+// the module 8 KB, and looking every byte up in a table would take as long as decoding does.
+// So there, long pieces are shortened first, with whole words and no table:
 //
 //	x^300 + x^155 + x^117 + x^89 + 1
 //
@@ -23,29 +19,63 @@ const (
 	foldMin   = 4 * far4 * 8     // shorter pieces are not worth it
 	foldSize  = far4 + foldBlock // words
 	foldRound = 4                // words folded in one round of the loop
-	folds     = "wasm"           // where folding is faster
-	inner     = ^uint32(0)       // crc32.Update inverts its argument: this is 0 inside
 )
 
 // folder is memory for shortening pieces.
 type folder [foldSize * 8]byte
 
-// update adds b to crc.
-func (f *folder) update(crc uint32, b []byte) uint32 {
-	if runtime.GOARCH != folds || len(b) < foldMin {
-		return crc32.Update(crc, crc32.IEEETable, b)
+// crcTables has in table k what a byte adds to the CRC when k more bytes follow it.
+var crcTables [8][256]uint32
+
+func init() {
+	for i := range uint32(256) {
+		c := i
+		for range 8 {
+			c = c>>1 ^ 0xedb88320&-(c&1)
+		}
+		crcTables[0][i] = c
 	}
-	return f.fold(crc, b)
+	for k := 1; k < 8; k++ {
+		for i, c := range crcTables[k-1] {
+			crcTables[k][i] = next(c, 0)
+		}
+	}
 }
 
-// fold is update for at least foldMin bytes.
-func (f *folder) fold(crc uint32, b []byte) uint32 {
+// next takes a byte into a CRC's inner state, the CRC inverted.
+func next(state uint32, b byte) uint32 { return crcTables[0][byte(state)^b] ^ state>>8 }
+
+// lookUp takes bytes into a CRC's inner state, 8 at a time.
+func lookUp(state uint32, b []byte) uint32 {
+	for ; len(b) >= 8; b = b[8:] {
+		w := load64(unsafe.Pointer(unsafe.SliceData(b)), 0) ^ uint64(state)
+		state = crcTables[7][byte(w)] ^ crcTables[6][byte(w>>8)] ^ crcTables[5][byte(w>>16)] ^ crcTables[4][byte(w>>24)] ^
+			crcTables[3][byte(w>>32)] ^ crcTables[2][byte(w>>40)] ^ crcTables[1][byte(w>>48)] ^ crcTables[0][byte(w>>56)]
+	}
+	for _, c := range b {
+		state = next(state, c)
+	}
+	return state
+}
+
+// sum adds b to crc without instructions for that.
+func (f *folder) sum(crc uint32, b []byte) uint32 {
+	state := ^crc
+	if len(b) >= foldMin {
+		state, b = f.fold(state, b)
+	}
+	return ^lookUp(state, b)
+}
+
+// fold takes all but a few of at least foldMin bytes into a CRC's inner state, and returns
+// those few.
+func (f *folder) fold(state uint32, b []byte) (uint32, []byte) {
 	words := len(b) / 8
 	body := (words - far4) &^ (foldRound - 1)
 	src, w := unsafe.Pointer(unsafe.SliceData(b)), unsafe.Pointer(f)
-	// Before the first word there are zeros, but for crc, which is added to that word.
+	// Before the first word there are zeros, but for state, which is added to that word.
 	clear(f[:far4*8])
-	store64(w, 0, uint64(^crc))
+	store64(w, 0, uint64(state))
 	for at := 0; at < body; {
 		n := uint64(min(body-at, foldBlock)) * 8
 		from := unsafe.Add(src, at*8)
@@ -73,6 +103,5 @@ func (f *folder) fold(crc uint32, b []byte) uint32 {
 			store64(t, i, load64(t, i)^load64(w, (far4-far)*8+i))
 		}
 	}
-	crc = crc32.Update(inner, crc32.IEEETable, tail)
-	return crc32.Update(crc, crc32.IEEETable, b[words*8:])
+	return lookUp(0, tail), b[words*8:]
 }

@@ -1,7 +1,5 @@
 package gunzip
 
-import "hash/crc32"
-
 // step says what comes next in the stream. Each step that is waiting for input is resumed
 // where it stopped.
 type step uint8
@@ -76,7 +74,7 @@ func (z *Reader) header() status {
 	if z.step == stepHeader && z.at == 0 {
 		z.headerCRC = ^uint32(0)
 	}
-	z.headerCRC = crc32.IEEETable[byte(z.headerCRC)^byte(b)] ^ z.headerCRC>>8
+	z.headerCRC = next(z.headerCRC, byte(b))
 	switch z.step {
 	case stepHeader:
 		switch {
