@@ -132,6 +132,7 @@ export function fillCell(td: HTMLElement, column: Column, value: CellValue, reas
   if (column.type === "name") shorten(place, td, String(value));
   if (column.type === "tag") place.dataset["tag"] = String(value);
   if (column.type === "ppm") td.style.setProperty("--share", String(Math.min(1, Math.max(0, Number(value) / 1e6))));
+  if (column.type === "text") td.title = String(value); // it may be cut
   if (isNumeric(column.type)) td.title = exact(column, value);
 }
 

@@ -162,7 +162,7 @@ function themed(option: EChartsCoreOption, place: HTMLElement): EChartsCoreOptio
   const font = { color: muted, fontFamily: style.fontFamily, fontSize: 12 };
   const axis = (a: Record<string, unknown>) => ({
     ...a,
-    axisLabel: { ...(a["axisLabel"] as object), ...font },
+    axisLabel: { hideOverlap: true, ...(a["axisLabel"] as object), ...font },
     nameTextStyle: font,
     axisLine: { show: true, lineStyle: { color: rule } },
     axisTick: { lineStyle: { color: rule } },

@@ -35,11 +35,18 @@ export function explain(f: Failure, name: string, readBytes: number): Shown {
   }
 }
 
+/** The reader's messages are parts of sentences; here they stand alone. */
+function sentence(text: string): string {
+  if (text === "") return "";
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?…。！？)）]$/.test(first) ? first : first + t.verdict.stop;
+}
+
 /** Shows or (null) hides the error box. */
 export function showError(what: Shown | null): void {
   const box = byID("error-box");
   box.hidden = what === null;
   role(box, "title").textContent = what?.title ?? "";
-  role(box, "detail").textContent = what?.detail ?? "";
-  role(box, "hint").textContent = what?.hint ?? "";
+  role(box, "detail").textContent = sentence(what?.detail ?? "");
+  role(box, "hint").textContent = sentence(what?.hint ?? "");
 }

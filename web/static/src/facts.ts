@@ -1,6 +1,6 @@
 /** The line of facts and the small blocks of plain figures. */
 
-import { addFact, byID, maybeID } from "./dom";
+import { addFact, byID, maybeID, role } from "./dom";
 import { bytes, exactNs, integer, percent, ppm, time, wallTime } from "./format";
 import { t } from "./strings";
 import type { Columns, ReadSummary, Summary } from "./summary";
@@ -125,6 +125,9 @@ export class CategoriesView {
     id: (r) => r.name,
     text: (r) => r.name,
     samples: (r, key) => (key === "total_ns" ? t.samples.slices(r.count) : ""),
+    decorate: (tr, r) => {
+      if (r.name === "") role(tr, "text").textContent = t.noCategory;
+    },
   });
 
   show(s: Summary, name: string): void {

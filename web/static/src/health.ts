@@ -29,6 +29,7 @@ export function healthText(h: Health): string {
   const rest = h.warnings.filter((w) => !counted.has(w.code));
   for (const w of rest.slice(0, toldWarnings)) parts.push(t.health.warning(brief(t.warning(w.code, w.message)), w.count));
   if (rest.length > toldWarnings) parts.push(t.health.more(rest.length - toldWarnings));
+  if (h.slices === 0) parts.unshift(t.health.noSlices(h.events));
   return parts.length === 0 ? t.health.clean(h.events) : parts.join(" · ");
 }
 

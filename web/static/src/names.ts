@@ -18,9 +18,10 @@ export function inline(name: string): string {
   return rightToLeft.test(text) ? `\u2068${text}\u2069` : text;
 }
 
-const longest = 96;
-const headLength = 52;
-const tailLength = 36;
+/** What a line has room for beside the figures, in letters: less in a narrow window. */
+const longest = typeof innerWidth === "number" && innerWidth < 1440 ? 76 : 96;
+const headLength = Math.floor(longest * 0.55);
+const tailLength = Math.floor(longest * 0.38);
 
 /** Splits a name into what is inside template brackets and what is not. A lone or shift-like < is text. */
 export function pieces(name: string): Piece[] {

@@ -81,13 +81,13 @@ function longest(s: Summary): Part[] {
     return [{ text: inline(wait.name), href: "#phases" }, { text: t.verdict.waits(time(Math.floor(wait.total_ns / count))) }];
   }
   const own = sum(s.phases.map((p) => p.self_ns));
-  // A step's own name says nothing here: all of its time is in it.
-  const stepNames = new Set([...s.shapes.map((sh) => sh.name), ...s.steps.flatMap((st) => [st.name, ...st.names])]);
-  const named = s.phases.filter((p) => !stepNames.has(p.name));
-  const top = named.reduce<Phase | null>((best, p) => (best === null || p.self_ns > best.self_ns ? p : best), null);
+  const top = s.phases.reduce<Phase | null>((best, p) => (best === null || p.self_ns > best.self_ns ? p : best), null);
   const share = top === null ? null : ppm(top.self_ns, own);
   if (top === null || share === null || share < notable || s.phases.length < 2) return [];
-  return [{ text: inline(top.name), href: "#phases" }, { text: t.verdict.mostTime(percent(share)) }];
+  // A step's own name says nothing here: all of its time is in it.
+  const stepNames = new Set([...s.shapes.map((sh) => sh.name), ...s.steps.flatMap((st) => [st.name, ...st.names])]);
+  if (stepNames.has(top.name)) return [];
+  return [{ text: inline(top.name), href: "#phases" }, { text: (share >= 500_000 ? t.verdict.mostTime : t.verdict.largest)(percent(share)) }];
 }
 
 function sum(values: readonly number[]): number {
