@@ -194,6 +194,9 @@ func (r *Reader) parseBy(l *layout, b []byte, i, w int) int {
 				ev.id, ev.hasID = uint64(v), true
 			}
 		case fieldArgs:
+			if b[i] != '{' {
+				return 0
+			}
 			e, fl, st := skipNested(b, i, w)
 			if st != stOK {
 				return 0
