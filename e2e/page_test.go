@@ -260,6 +260,9 @@ func (p *tab) done() {
 	if state := p.traceState(); state != "done" {
 		p.t.Fatalf("the trace page ended in state %q: %s", state, p.text("#error-box"))
 	}
+	if p.visible("#drop-veil") && eval[string](p, `getComputedStyle(document.querySelector("#drop-veil")).visibility`) != "hidden" {
+		p.t.Error("the veil for dropping lies over the page though nothing is dragged")
+	}
 }
 
 // failed waits until the page shows an error and returns its text.
