@@ -57,6 +57,9 @@ var faultForms = []faultForm{
 	{faultPort, false, false, false},
 }
 
+// longestFault bounds durations: requests go on arriving while an engine hangs.
+const longestFault = 24 * time.Hour
+
 // UnmarshalText reads a fault's text.
 func (f *Fault) UnmarshalText(text []byte) error {
 	head, duration, hasDuration := strings.Cut(string(text), "=")
@@ -86,8 +89,11 @@ func (f *Fault) UnmarshalText(text []byte) error {
 			if f.For, err = time.ParseDuration(duration); err != nil {
 				return fmt.Errorf("fault %q: %q is not a duration; give for example 30s or 1m30s", text, duration)
 			}
-			if f.For < 0 && kind != faultClockJump {
+			switch {
+			case f.For < 0 && kind != faultClockJump:
 				return fmt.Errorf("fault %q: the duration must not be negative", text)
+			case f.For.Abs() > longestFault:
+				return fmt.Errorf("fault %q: give at most %s", text, longestFault)
 			}
 		}
 		return nil
@@ -110,6 +116,9 @@ func (f Fault) String() string {
 	}
 	return s
 }
+
+// OfLog says whether the fault is one of a log file, which a stream can't have.
+func (f Fault) OfLog() bool { return f.Kind == faultRotate || f.Kind == faultTruncate }
 
 // active returns the fault of a kind that holds at a step.
 func active(faults []Fault, kind string, step int64) (Fault, bool) {

@@ -114,7 +114,7 @@ func (d *Deployment) check(c *checker) {
 }
 
 func (r *Requests) check(c *checker) {
-	c.within(r.Rate, 0, million, "requests.rate")
+	c.within(r.Rate, 0, 10_000, "requests.rate")
 	c.oneOf(r.Arrivals, "requests.arrivals", arrivalsPoisson, arrivalsFixed)
 	r.RateRamp.check(c, "requests.rate_ramp")
 	r.Prompt.check(c, "requests.prompt")
