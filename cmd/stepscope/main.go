@@ -10,9 +10,12 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/stepscope/stepscope/engine/sim"
 )
 
 // IO holds the streams a command reads and writes, so that tests can give their own.
@@ -48,6 +51,7 @@ type commands struct {
 		Summary  SummaryCmd  `cmd:"" help:"Print what the pages show about trace files."`
 		Generate GenerateCmd `cmd:"" help:"Write a made-up trace, for trying things out."`
 	} `cmd:"" help:"Read and write trace files."`
+	Engine  EngineCmd        `cmd:"" help:"Run simulated engines: ledger lines, /profile and traces to observe without a GPU."`
 	Import  ImportCmd        `cmd:"" help:"Keep trace files in the server's database."`
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
@@ -66,7 +70,7 @@ func run(ctx context.Context, args []string, streams *IO) int {
 	parser, err := kong.New(&cli,
 		kong.Name("stepscope"),
 		kong.Description("Reads profiler traces of inference engines, and shows steps, phases and batch shapes."),
-		kong.Vars{"version": version()},
+		kong.Vars{"version": version(), "scenarios": strings.Join(sim.BuiltinNames(), ", ")},
 		kong.Writers(streams.Out, streams.Err),
 		kong.Exit(func(code int) { exit = code }),
 		kong.Bind(streams),
