@@ -32,7 +32,7 @@ func (b *body) parse(s string) {
 		if i == start && b.line.Section == NCCL {
 			text, ok := strings.CutPrefix(strings.TrimSpace(s[start:]), Unavailable)
 			if ok && text != "" && strings.IndexByte(keyEnds, text[0]) >= 0 {
-				b.unavailable(strings.TrimPrefix(strings.TrimLeft(text, " \t"), "="))
+				b.unavailable(strings.TrimPrefix(strings.TrimLeft(text, " "), "="))
 				return
 			}
 		}
@@ -68,7 +68,7 @@ func (b *body) unavailable(text string) {
 }
 
 // keyEnds are the signs at which a field's name ends.
-const keyEnds = " \t=(["
+const keyEnds = " =(["
 
 // field reads one field.
 func (b *body) field(s string) {
@@ -78,18 +78,25 @@ func (b *body) field(s string) {
 		return
 	}
 	end := strings.IndexAny(s, keyEnds)
-	if end <= 0 {
+	if end < 0 {
+		end = len(s) // a name alone is a field with an empty text
+	}
+	if end == 0 {
 		b.fail(BadValue, s)
 		return
 	}
-	name, value := s[:end], strings.TrimSpace(s[end:])
-	value = strings.TrimSpace(strings.TrimPrefix(value, "="))
+	name, value := s[:end], strings.TrimLeft(s[end:], " =")
 	if len(name) > MaxNameBytes {
 		b.fail(NameTooLong, name)
 		return
 	}
+	name = cleanKey(name) // first, so that a cleaned name means the same when it is read again
 	if b.line.Section == NCCL && name == ncclGroup.member {
 		b.groups(value)
+		return
+	}
+	if b.line.Section == NCCL && name == Unavailable {
+		b.text(name, cleanText(value))
 		return
 	}
 	if b.pair(name, value) || b.shaped(name, value) {
@@ -99,7 +106,7 @@ func (b *body) field(s string) {
 		b.fail(BadValue, s)
 		return
 	}
-	b.text(cleanKey(name), cleanField(value))
+	b.text(name, cleanField(value))
 }
 
 // shaped reads a value in one of the shapes; false when it isn't made of numbers.
@@ -160,12 +167,12 @@ func (b *body) members(name, inner string) bool {
 	numbers := make([]scalar, len(items))
 	for i, item := range items {
 		item = strings.TrimSpace(item)
-		end := strings.IndexAny(item, " \t=")
+		end := strings.IndexAny(item, " =")
 		if end <= 0 {
 			return false
 		}
 		var ok bool
-		if numbers[i], ok = scanScalar(strings.TrimLeft(item[end:], " \t=")); !ok {
+		if numbers[i], ok = scanScalar(strings.TrimLeft(item[end:], " =")); !ok {
 			return false
 		}
 		items[i] = item[:end]

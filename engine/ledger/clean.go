@@ -9,6 +9,24 @@ import (
 // Names and texts come from other people's processes. Writer and parser clean them with
 // the same functions, so that what was read once is written and read again unchanged.
 
+// plainText makes control characters and blanks of all kinds into spaces, and bytes that
+// are not UTF-8 into U+FFFD.
+func plainText(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return strings.Map(spaced, s)
+		}
+	}
+	return s
+}
+
+func spaced(r rune) rune {
+	if unicode.IsSpace(r) || unicode.IsControl(r) {
+		return ' '
+	}
+	return r
+}
+
 const brackets = "()[]{}"
 
 // cleanKey makes the name of a field safe: blanks, control characters and the grammar's
@@ -42,13 +60,7 @@ func cleanName(s, signs string) string {
 
 // cleanText keeps a text on its line, and from looking like the head of another.
 func cleanText(s string) string {
-	s = cut(strings.ToValidUTF8(s, "\uFFFD"), MaxTextBytes)
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
+	s = strings.Map(spaced, cut(strings.ToValidUTF8(s, "\uFFFD"), MaxTextBytes))
 	return strings.Trim(strings.ReplaceAll(s, "RANK ", "RANK_"), " ")
 }
 

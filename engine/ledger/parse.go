@@ -28,7 +28,7 @@ const (
 // Reason says why a line that looks like the engine's could not be read.
 type Reason string
 
-// The reasons. Those after BadValue concern a field: the line's other fields were read.
+// The reasons. From BadValue on they concern a field: the line's other fields were read.
 const (
 	TooLong        Reason = "too_long"
 	HeadDamaged    Reason = "head_damaged"
@@ -101,7 +101,7 @@ func Parse(dst []Result, raw []byte) []Result {
 // parseText reads a line from which depth layers of wrapping were taken; outer is the
 // time found in those.
 func parseText(dst []Result, s string, outer Stamp, depth int) []Result {
-	s = stripANSI(s)
+	s = plainText(stripANSI(s))
 	if open := strings.IndexByte(s, '{'); open >= 0 && depth < maxWraps {
 		if rank := strings.Index(s, "RANK "); rank < 0 || open < rank {
 			if inner, stamp, ok := unwrap(s[open:]); ok {

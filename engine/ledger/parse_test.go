@@ -170,6 +170,7 @@ func TestParseTexts(t *testing.T) {
 	}
 	f("mode fast | running 1", Text{"mode", "fast"})
 	f("sched (a | b) | x[y] z", Text{"sched", "(a | b)"}, Text{"x", "[y] z"})
+	f("draining | state=", Text{"draining", ""}, Text{"state", ""})
 	f("modes [fast, slow]", Text{"modes", "[fast, slow]"})
 	f("pool (size big)", Text{"pool", "(size big)"})
 	f("pool ()", Text{"pool", "()"})

@@ -235,6 +235,8 @@ func FuzzParseLine(f *testing.F) {
 		// Found by fuzzing: a number under the key of the error text; positions with a gap.
 		"RANK 0, GPU 0, step 0, [nccl_memory] (total=1 | stats_unavailable 0)",
 		"RANK 0, GPU 0, step 0, [stats] (nextn_accept_rate [0AA, 0] | running 1)",
+		"RANK 0, GPU 0, step 0, [nccl_memory] (stats]unavailable 0)", // a name that cleaning makes another
+		"RANK 0,GPU0,step0[stats](\a      \a00)",                     // a text that cleaning makes a number
 	} {
 		f.Add([]byte(s))
 	}

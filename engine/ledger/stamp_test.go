@@ -121,7 +121,7 @@ func TestWrappedLines(t *testing.T) {
 
 	// Escapes of all kinds, in a name.
 	r := parseOne(t, `{"log":"RANK 0, GPU 0, step 1, [cpu] (a\/b\"c\\d\u00e9\uD83Dx\t\b\uZZ cur1ms)\r\n"}`)
-	if r.Err != nil || len(r.Line.Values) != 1 || r.Line.Values[0].Label != "a/b\"c\\d\u00e9\uFFFDx_ \uFFFDZZ" {
+	if r.Err != nil || len(r.Line.Values) != 1 || r.Line.Values[0].Label != "a/b\"c\\d\u00e9\uFFFDx  \uFFFDZZ" {
 		t.Errorf("%+v", r)
 	}
 	// Records that are cut.
