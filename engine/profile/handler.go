@@ -13,7 +13,6 @@ import (
 const (
 	textPending = "a capture is pending: the engine has not picked the last request up yet; try again later"
 	textRunning = "a capture is running; try again later"
-	textNotHere = "Not Found"
 
 	textNotPickedUp = "the engine did not pick the request up within %v: it will not take effect"
 	textNoTrace     = "the capture was picked up but did not finish within %v: no trace will be delivered"
@@ -32,7 +31,7 @@ type answer struct {
 func (m *Manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path != "/profile":
-		send(w, http.StatusNotFound, answer{Detail: textNotHere})
+		send(w, http.StatusNotFound, answer{Detail: "Not Found"})
 	case r.Method != http.MethodPost && r.Method != http.MethodGet:
 		w.Header().Set("Allow", "GET, POST")
 		send(w, http.StatusMethodNotAllowed, answer{Detail: "Method Not Allowed"})
