@@ -112,12 +112,17 @@ func cutOut(s, open string) string {
 	return s[:i] + s[i+strings.IndexByte(s[i:], '}'):]
 }
 
+var pieces = []string{
+	`{"ph": "X", `, `{"name": "`, `},{`, `}, {"ts": 1`, `]}`, `],"traceName": "x"`, `"traceEvents": [`, `"baseTimeNanoseconds": 5,`, `/*`, `*/`, `//`, `, ,`, `nan`, `-nan(ind)`, `1.#INF`,
+	`\u`, `\ud83d`, `\`, `"`, `": "`, `", "`, `null,`, `"args": {"a": [{"ph": "X", "ts": 1}]},`, `{"args": `, "\n\n\n", "\x00", "\xff", "\xef\xbb\xbf", strings.Repeat(" ", 70), strings.Repeat("[", 70),
+}
+
 // damage changes data in one random way.
 func damage(r *rand.Rand, data []byte) []byte {
 	at := r.IntN(len(data))
 	n := min(len(data)-at, 1+r.IntN(1<<r.IntN(12)))
 	out := append([]byte(nil), data[:at]...)
-	switch r.IntN(8) {
+	switch r.IntN(12) {
 	case 0: // another byte
 		return append(append(out, byte(r.IntN(256))), data[at+1:]...)
 	case 1: // another character of JSON
@@ -133,6 +138,8 @@ func damage(r *rand.Rand, data []byte) []byte {
 	case 6: // bytes of another place
 		from := r.IntN(len(data) - n + 1)
 		return append(append(out, data[from:from+n]...), data[min(at+n, len(data)):]...)
+	case 7, 8, 9, 10: // a piece that means something
+		return append(append(out, pieces[r.IntN(len(pieces))]...), data[at:]...)
 	}
 	return out // cut
 }
