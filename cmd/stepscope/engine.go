@@ -26,6 +26,8 @@ type EngineCmd struct {
 	Log    string       `default:"-" placeholder:"FILE|-" help:"Where the ledger's lines go; {rank} in the name makes a file for each engine."`
 	Rotate sim.Rotation `placeholder:"HOW:SIZE" help:"Rotate log files at a size: rename:1MiB or copytruncate:1MiB."`
 
+	Curves string `placeholder:"DIR" help:"Keep each deployment's decode curve in this folder, as engines do."`
+
 	ProfilePortBase int    `default:"6070" placeholder:"PORT" help:"Engines answer /profile on this port plus their GPU's number; 0: not at all."`
 	ProfileHost     string `default:"127.0.0.1" placeholder:"HOST" help:"Where /profile listens. It has no authentication: beyond this host anybody can start captures."`
 	Truth           bool   `help:"Write beside each trace what is in it, as JSON, to test a reader against."`
@@ -95,7 +97,7 @@ func (c *EngineCmd) Run(ctx context.Context, streams *IO) error {
 		return withCode(exitUsage, err)
 	}
 	opt := sim.Options{
-		Seed: c.Seed, Steps: c.Steps, Speed: c.Speed.Factor, Start: start, Rotate: c.Rotate, Faults: c.Fault,
+		Seed: c.Seed, Steps: c.Steps, Speed: c.Speed.Factor, Start: start, Rotate: c.Rotate, CurveDir: c.Curves, Faults: c.Fault,
 		Profile: sim.ProfileOptions{Host: c.ProfileHost, PortBase: c.ProfilePortBase},
 		Errors:  slog.New(slog.NewTextHandler(streams.Err, nil)),
 	}

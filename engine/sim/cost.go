@@ -2,7 +2,8 @@ package sim
 
 import (
 	"math/rand/v2"
-	"slices"
+
+	"github.com/stepscope/stepscope/engine/curve"
 )
 
 // Cost is the model of a step's time.
@@ -23,31 +24,22 @@ func (c *Cost) decode(tokens int) float64 { return c.DecodeMS + c.TokenUS*float6
 
 // pricer turns batches into times.
 type pricer struct {
-	cfg    Cost
-	graphs []int // captured batch sizes in query tokens, ascending
-	r      *rand.Rand
-}
-
-// bucket returns the captured size that a decode step of so many tokens replays, or false when it has none.
-func (p *pricer) bucket(tokens int) (int, bool) {
-	i, _ := slices.BinarySearch(p.graphs, tokens)
-	if i == len(p.graphs) {
-		return 0, false
-	}
-	return p.graphs[i], true
+	cfg   Cost
+	curve curve.Curve
+	r     *rand.Rand
 }
 
 // forward is the GPU time of a step in nanoseconds.
 func (p *pricer) forward(b *batch, imbalance float64) int64 {
 	var ms float64
-	switch bucket, ok := p.bucket(b.tokens); {
+	switch graph, ok := p.curve.Graph(b.tokens); {
 	case b.prompt:
 		ms = p.cfg.PrefillMS + p.cfg.PrefillTokenUS*float64(b.tokens)/1e3
 		// Each query reads its context, but a chunk's queries read it together.
 		ms += p.cfg.ContextTokenNS * float64(b.qxk) / 1e6 / 64
 	case ok:
 		b.replay = true
-		ms = p.cfg.decode(bucket) // a replay computes its whole bucket
+		ms = graph.Ms // a replay computes its whole bucket
 	default:
 		ms = max(p.cfg.decode(b.tokens)*1.1, p.cfg.EagerMS) // gaps between kernels
 	}

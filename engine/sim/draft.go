@@ -24,14 +24,13 @@ type drafter struct {
 	nextN int
 	r     *rand.Rand
 
-	// What was decided in the present step: expected is the sum of the confidences in the verified positions.
-	expected float64
-	accepted float64
+	// Of the present step: drafted tokens that the confidence head expected to be accepted, and those that were.
+	expected, accepted float64
 }
 
 // propose decides how many drafted tokens of a sequence are verified.
 func (d *drafter) propose(q *sequence) {
-	q.verify = 0
+	q.verify, q.hope = 0, 0
 	confidence := 1.0
 	for i := range min(d.nextN, q.output-q.generated-1) {
 		confidence *= between(d.chance(q, i)+d.cfg.Noise*d.r.NormFloat64(), 0.01, 0.99)
@@ -39,7 +38,7 @@ func (d *drafter) propose(q *sequence) {
 			return
 		}
 		q.verify++
-		d.expected += confidence
+		q.hope += confidence
 	}
 }
 
@@ -54,6 +53,7 @@ func (d *drafter) judge(q *sequence, step int, generated, verified []int64) {
 	generated[0]++
 	verified[0]++
 	q.generated++
+	d.expected += q.hope
 	alive := true
 	for i := range q.verify {
 		verified[1+i]++

@@ -79,6 +79,7 @@ const (
 	streamDrafts
 	streamExperts
 	streamTimes
+	streamCurve
 )
 
 // NewEngine returns an engine before its first step. The deployment must be valid.
@@ -90,7 +91,7 @@ func NewEngine(cfg Config) (*Engine, error) {
 		work:    newWorkload(d.Requests, cfg.Index, stream(streamRequests)),
 		draft:   &drafter{cfg: d.Draft, nextN: d.Scheduler.NextN, r: stream(streamDrafts)},
 		experts: &balancer{cfg: d.MoE, r: stream(streamExperts)},
-		price:   &pricer{cfg: d.Cost, graphs: d.Graphs, r: stream(streamTimes)},
+		price:   &pricer{cfg: d.Cost, r: stream(streamTimes)},
 		nccl:    ledger.NewNCCLMemory(cfg.Rank, cfg.GPU, d.Logging.NCCLInterval),
 	}
 	e.sched = newScheduler(d.Scheduler, d.KV, d.Role, e.draft.propose, e.recent.add)
@@ -98,6 +99,9 @@ func NewEngine(cfg Config) (*Engine, error) {
 	e.record.NumGenerated = make([]int64, 1+d.Scheduler.NextN)
 	e.record.NumVerified = make([]int64, 1+d.Scheduler.NextN)
 	var err error
+	if e.price.curve, err = d.Curve(cfg.Seed); err != nil {
+		return nil, err
+	}
 	e.ledger, err = ledger.New(ledger.Config{
 		Rank: cfg.Rank, GPU: cfg.GPU, Role: ledgerRoles[d.Role], LoggingInterval: d.Logging.Interval,
 		MoEInterval: d.Logging.MoEInterval, NextN: d.Scheduler.NextN, ZeroOverhead: d.ZOS,

@@ -3,6 +3,7 @@ package sim
 import (
 	"container/heap"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,6 +26,8 @@ type Options struct {
 	Log       string
 	LogStream io.Writer // nil: no log
 	Rotate    Rotation
+
+	CurveDir string // where each deployment's decode curve is kept; empty: nowhere
 
 	Profile ProfileOptions
 	Faults  []Fault      // of every engine, beside those of the scenario
@@ -77,10 +80,14 @@ func NewFleet(s *Scenario, opt Options) (*Fleet, error) {
 	}
 	rank := 0
 	for _, d := range s.Deployments {
+		if opt.CurveDir != "" {
+			if err := keepCurve(opt.CurveDir, &d, opt.Seed, opt.Start); err != nil {
+				return nil, errors.Join(err, f.Close())
+			}
+		}
 		for range d.Engines {
 			if err := f.add(d, rank, max(world, minWorld)); err != nil {
-				f.Close()
-				return nil, err
+				return nil, errors.Join(err, f.Close())
 			}
 			rank += d.Cards
 		}

@@ -132,9 +132,45 @@ func TestExperts(t *testing.T) {
 	}
 }
 
+// The error of a step is what was expected to be accepted against what was; the next step begins anew.
+func TestConfidenceError(t *testing.T) {
+	d := &drafter{cfg: Draft{Accept: []float64{0.8, 0.5}, Threshold: 0.4}, nextN: 2, r: rand.New(rand.NewPCG(1, 1))}
+	for range 100 {
+		generated, verified := make([]int64, 3), make([]int64, 3)
+		for range 10 {
+			q := &sequence{output: 100}
+			d.propose(q)
+			d.judge(q, 0, generated, verified)
+		}
+		d.propose(&sequence{output: 100}) // preempted before its draft was verified
+		if verified[1] != 10 || verified[2] != 10 {
+			t.Fatalf("verified %v, want both positions: 0.8 × 0.5 is not below the threshold", verified)
+		}
+		// Ten sequences expect 0.8 and 0.4 tokens each.
+		want := math.Abs(12 - float64(generated[1]+generated[2]))
+		if got := d.confidenceError(); math.Abs(got-want) > 1e-9 {
+			t.Fatalf("error %g with %v generated, want %g", got, generated, want)
+		}
+	}
+	q := &sequence{output: 100}
+	d.cfg.Threshold = 0.41
+	if d.propose(q); q.verify != 1 {
+		t.Errorf("%d tokens verified, want 1: the confidence in both is 0.4", q.verify)
+	}
+	q.output = 1
+	if d.propose(q); q.verify != 0 {
+		t.Errorf("%d tokens verified for a sequence that ends with this step", q.verify)
+	}
+}
+
 func TestForwardTime(t *testing.T) {
-	p := &pricer{graphs: []int{8, 16, 32}, r: rand.New(rand.NewPCG(1, 1)),
-		cfg: Cost{DecodeMS: 10, TokenUS: 100, PrefillMS: 5, PrefillTokenUS: 10, ContextTokenNS: 500, EagerMS: 20, ExpertShare: 0.5}}
+	d := Deployment{Graphs: []int{8, 16, 32},
+		Cost: Cost{DecodeMS: 10, TokenUS: 100, PrefillMS: 5, PrefillTokenUS: 10, ContextTokenNS: 500, EagerMS: 20, ExpertShare: 0.5}}
+	c, err := d.Curve(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pricer{cfg: d.Cost, curve: c, r: rand.New(rand.NewPCG(1, 1))}
 	seqs := func(n, tokens int) (list []*sequence) {
 		for range n {
 			list = append(list, &sequence{prompt: tokens})

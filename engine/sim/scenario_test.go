@@ -42,7 +42,7 @@ func TestScenarioErrors(t *testing.T) {
 	f(in("\"requests\": {\n\"prompt\": {\n\"mean\": 0}}"), "line 6: deployments[0].requests.prompt.mean: 0 is out of range; give 1 to 1e+06")
 	f(in(`"requests": {"rate": 1e400}`), "line 4: deployments[0].requests.rate: 1e400 is out of range")
 	f(in(`"requests": {"rate": []}`), "line 4: deployments[0].requests.rate: this is a list; give a number")
-	f(in("\"graphs\": [8,\n4]"), "line 5: deployments[0].graphs[1]: 4 is out of order; give sizes from 1 up, each greater than the one before")
+	f(in("\"graphs\": [8,\n4]"), "line 5: deployments[0].graphs[1]: 4 is not greater than the size before; give them in ascending order")
 	f(in(`"draft": {"accept": 1}`), "line 4: deployments[0].draft.accept: this is a number; give a list […]")
 	f(in(`"draft": {"ramp": {"from_step": 9, "to_step": 9, "factor": 2}}`), "line 4: deployments[0].draft.ramp.to_step: 9 does not come after from_step, 9; give a later step")
 	f(in(`"requests": {"prefix": {"branches": [1]}}`), "line 4: deployments[0].requests.prefix.tokens: there are 2 levels here and 1 in branches; give as many")

@@ -132,6 +132,21 @@ func TestPrefixCache(t *testing.T) {
 	r.want(0, "prompt 2:100 | w0 p1 r0 c0 | free 93")
 }
 
+// Blocks that a prompt finds are free only once: they cannot serve as its new blocks too.
+func TestFoundBlocksAreNotFree(t *testing.T) {
+	r := newRig(t, Limits{MaxNumSeqs: 9, MaxNumBatchedTokens: 99}, Cache{Blocks: 11, BlockSize: 4, States: 9, Prefix: true}, roleMixed)
+	system := prefixNode{id: 2, end: 24}
+	r.request(1, 24, 2, system)
+	r.want(0, "prompt 1:24 | w0 p1 r0 c0 | free 4")
+	r.want(0, "decode 1 | w0 p0 r0 c0 | free 10")
+	r.request(2, 20, 3) // the 4 empty blocks, and one of the 6 with contents
+	r.want(0, "prompt 2:20 | w0 p1 r0 c0 | free 5")
+	r.request(3, 28, 2, system) // finds the 5 that are left, and has no other 2
+	r.want(0, "decode 2 | w1 p0 r1 c0 | free 4")
+	r.want(0, "decode 2 | w1 p0 r0 c0 | free 10")
+	r.want(0, "prompt 3:12 | w0 p1 r0 c0 | free 3")
+}
+
 func TestPreemption(t *testing.T) {
 	// Two sequences of 4 blocks fill the cache but for two; each needs a fifth, and a sixth.
 	r := newRig(t, Limits{MaxNumSeqs: 4, MaxNumBatchedTokens: 200}, Cache{Blocks: 11, BlockSize: 4, States: 9, Prefix: true}, roleMixed)

@@ -18,7 +18,8 @@ type sequence struct {
 	state     bool // holds a state slot
 	first     bool // its first token is still to come
 	ready     int64
-	verify    int // drafted tokens in the present step
+	verify    int     // drafted tokens in the present step
+	hope      float64 // how many of them the confidence head expects to be accepted
 }
 
 // rest is what prefill still has to compute.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stepscope/stepscope/engine/curve"
 	"github.com/stepscope/stepscope/engine/ledger"
 )
 
@@ -94,7 +95,8 @@ func (d *Deployment) check(c *checker) {
 	d.MoE.Ramp.check(c, "moe.ramp")
 
 	for i, g := range d.Graphs {
-		c.that(g > 0 && (i == 0 || g > d.Graphs[i-1]), fmt.Sprintf("graphs[%d]", i), "%d is out of order; give sizes from 1 up, each greater than the one before", g)
+		c.whole(g, 1, curve.MaxBatchSize, fmt.Sprintf("graphs[%d]", i))
+		c.that(i == 0 || g > d.Graphs[i-1], fmt.Sprintf("graphs[%d]", i), "%d is not greater than the size before; give them in ascending order", g)
 	}
 	d.Cost.check(c)
 	c.within(d.FLOPs.PerToken, 0, 1e15, "flops.per_token")
@@ -150,11 +152,13 @@ func (m *Cost) check(c *checker) {
 		v    float64
 		path string
 	}{
-		{m.DecodeMS, "decode_ms"}, {m.TokenUS, "token_us"}, {m.PrefillMS, "prefill_ms"}, {m.PrefillTokenUS, "prefill_token_us"},
+		{m.PrefillMS, "prefill_ms"}, {m.PrefillTokenUS, "prefill_token_us"},
 		{m.ContextTokenNS, "context_token_ns"}, {m.EagerMS, "eager_ms"}, {m.HandOverTokenUS, "hand_over_token_us"},
 	} {
 		c.within(f.v, 0, 100_000, "cost."+f.path)
 	}
+	c.within(m.DecodeMS, 0.001, 100_000, "cost.decode_ms")
+	c.within(m.TokenUS, 0, 1_000, "cost.token_us")
 	c.within(m.Jitter, 0, 0.5, "cost.jitter")
 	c.within(m.ExpertShare, 0, 1, "cost.expert_share")
 }
