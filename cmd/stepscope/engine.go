@@ -83,6 +83,9 @@ func (c *EngineCmd) start() (time.Time, error) {
 	if err != nil {
 		return t, fmt.Errorf("--start: %q is no time; write it as in 2026-03-02T09:00:00Z", c.Start)
 	}
+	if y := t.Year(); y < 1970 || y > 2200 {
+		return t, fmt.Errorf("--start: traces are not written for the year %d; give 1970 to 2200", y)
+	}
 	return t, nil
 }
 

@@ -65,6 +65,7 @@ func TestEngineFlags(t *testing.T) {
 	f(2, "is no speed", "--speed", "fast")
 	f(2, "is no speed", "--speed=-1")
 	f(2, "is no time", "--start", "noon")
+	f(2, "the year 1905", "--start", "1905-06-30T00:00:00Z")
 	f(2, "standard output can't be rotated", "--rotate", "rename:1KiB")
 	f(2, "rotation", "--rotate", "daily")
 	f(2, "standard output can't be rotated or truncated", "--fault", "truncate@5")

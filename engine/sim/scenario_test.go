@@ -51,6 +51,7 @@ func TestScenarioErrors(t *testing.T) {
 	// The place of a value that the file leaves to its default is that of the nearest one around it.
 	f(in(`"scheduler": {"nextn": 3}, "draft": {"accept": []}`), "line 4: deployments[0].draft.accept: it is empty; give a chance for each drafted position")
 	f("{\"deployments\": [{},\n{}]}", `line 2: deployments[1].name: "engine" is another deployment's name too; give each its own`)
+	f(in(`"engines": 513, "cards": 8`), "line 2: deployments: 4104 ranks are too many; give fewer engines or cards, at most 4096 together")
 	f(in(`"engines": 4096`)[:len(in(`"engines": 4096`))-4]+",\n{\"name\": \"b\"}]}", "line 2: deployments: 4097 engines are too many; give at most 4096")
 }
 

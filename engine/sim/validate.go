@@ -43,7 +43,7 @@ func (c *checker) oneOf(v, path string, words ...string) {
 func (s *Scenario) Validate() error {
 	c := &checker{}
 	c.that(len(s.Deployments) > 0, "deployments", "there are none; give at least one")
-	total := 0
+	total, ranks := 0, 0
 	names := map[string]bool{}
 	for i := range s.Deployments {
 		d := &s.Deployments[i]
@@ -52,17 +52,21 @@ func (s *Scenario) Validate() error {
 		names[d.Name] = true
 		d.check(c)
 		total += d.Engines
+		ranks += d.Engines * d.Cards
 	}
 	c.path = ""
 	c.that(total <= maxEngines, "deployments", "%d engines are too many; give at most %d", total, maxEngines)
+	c.that(ranks <= maxRanks, "deployments", "%d ranks are too many; give fewer engines or cards, at most %d together", ranks, maxRanks)
 	if c.err != nil {
 		return c.err
 	}
 	return nil
 }
 
-// maxEngines bounds a fleet: it runs on one thread.
-const maxEngines = 4096
+const (
+	maxEngines = 4096 // a fleet runs on one thread
+	maxRanks   = 4096 // the largest world that traces are written for
+)
 
 const million = 1_000_000
 
