@@ -7,10 +7,11 @@ import type { ReadStats } from "./facts";
 import { bytes, duration, integer } from "./format";
 import { KeepView, type Keepable } from "./keep";
 import { inline } from "./names";
-import { Reading, type Assets, type Progress } from "./pool";
+import { Reading, type Progress } from "./pool";
 import { asFailure, type Source } from "./protocol";
 import { Rate } from "./rate";
 import { Results } from "./results";
+import { Standby, type Assets } from "./standby";
 import { t } from "./strings";
 import type { Preview, ReadSummary } from "./summary";
 import { Tabs, type Tab } from "./tabs";
@@ -47,9 +48,11 @@ export class App {
   private readonly tabs = new Tabs({ select: (id) => this.selectID(id), close: (id) => this.close(id) });
   private readonly keep: KeepView;
   readonly results: Results;
+  readonly standby: Standby;
 
   constructor(private readonly config: Config) {
     this.results = new Results(config.assets.charts);
+    this.standby = new Standby(config.assets);
     this.keep = new KeepView(config.api);
     byID("progress-text").setAttribute("aria-live", "off");
     byID("progress-cancel").addEventListener("click", () => {
@@ -126,7 +129,7 @@ export class App {
     if (trace === this.shown) this.draw();
     if (trace.path !== null) await this.nameKept(trace);
     if (!this.traces.includes(trace)) return;
-    const reading = new Reading(this.config.assets, trace.name, trace.source, {
+    const reading = new Reading(this.standby, trace.name, trace.source, {
       progress: (p) => {
         trace.progress = p;
         trace.percent = p.total === null || p.total === 0 ? null : Math.floor((p.bytes / p.total) * 100);

@@ -35,11 +35,11 @@ export function explain(f: Failure, name: string, readBytes: number): Shown {
   }
 }
 
-/** The reader's messages are parts of sentences; here they stand alone. */
-function sentence(text: string): string {
-  if (text === "") return "";
+/** The reader's messages are parts of sentences; here they stand alone. An address or a name stays as it is. */
+export function sentence(text: string): string {
+  if (!/^[A-Za-z]+ /.test(text)) return text;
   const first = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?…。！？)）]$/.test(first) ? first : first + t.verdict.stop;
+  return /[.!?…)]$/.test(first) ? first : `${first}.`;
 }
 
 /** Shows or (null) hides the error box. */

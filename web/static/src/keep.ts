@@ -1,6 +1,7 @@
 /** The form that keeps a trace on the server: sends the file's own bytes, pauses, resumes, cancels. */
 
 import { byID, role } from "./dom";
+import { sentence } from "./errors";
 import { bytes, duration } from "./format";
 import { Rate } from "./rate";
 import { t } from "./strings";
@@ -98,8 +99,9 @@ export class KeepView {
     } catch (err) {
       if (attempt.paused) return;
       if (!this.attempts.has(file)) return;
-      const hint = err instanceof UploadError && err.hint !== "" ? ` ${err.hint}` : "";
-      attempt.error = t.keep.failed((err instanceof Error ? err.message : String(err)) + hint);
+      const why = err instanceof Error ? err.message : String(err);
+      const hint = err instanceof UploadError ? err.hint : "";
+      attempt.error = [t.keep.failed(why), hint].filter((s) => s !== "").map(sentence).join(" ");
     } finally {
       attempt.running = false;
       this.render();

@@ -5,7 +5,7 @@ import { scriptJSON } from "./dom";
 import { startInputs } from "./inputs";
 import { startInspect } from "./inspect";
 import { startKeys } from "./keys";
-import { compile } from "./pool";
+import { whenIdle } from "./standby";
 import { t } from "./strings";
 import { startSwitches } from "./theme";
 
@@ -26,8 +26,9 @@ if (typeof WebAssembly === "undefined" || typeof WebAssembly.compileStreaming !=
     step: (by) => app.results.steps.move(by),
     escape: () => app.results.steps.select(null),
   });
-  // While the person looks for the file, the reader is already fetched and compiled.
-  compile(config.assets.wasm).catch(() => undefined);
+  // While the person looks for the file, the reader is already fetched, compiled and run in.
+  app.standby.compile().catch(() => undefined);
+  whenIdle(() => app.standby.prepare(navigator.hardwareConcurrency || 1).catch(() => undefined));
   const address = new URLSearchParams(location.search).get("trace");
   if (address !== null && address !== "") app.openAddress(address, false);
 }

@@ -34,6 +34,7 @@ export interface RangeResult {
 
 export type Request =
   | { op: "init"; module: WebAssembly.Module }
+  | { op: "warm"; bytes: number }
   | { op: "read"; source: Source; range: Range; caps: Caps }
   | { op: "extend"; end: number }
   | { op: "partial" }
