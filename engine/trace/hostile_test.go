@@ -190,6 +190,19 @@ func TestHostileNesting(t *testing.T) {
 	hostile(t, file(opening, n, func(i int, b []byte) []byte { return eventOf(b, i, "n", "1", "B", "") }, sound+"]}"), 100, "slices=2; unfinished=100000; events=100002")
 }
 
+// Joins that must not cost the product of two long lists.
+func TestHostileJoins(t *testing.T) {
+	const n = 3000
+	hostile(t, file(opening, n, func(i int, b []byte) []byte {
+		b = append(append(b, on(num(i), "deepinfer:schedule", "1", "100")...), ',')
+		return append(append(b, on(num(n+i), "deepinfer:launch_forward_N1_B1", "2", "1")...), ',')
+	}, sound+"]}"), 200, "steps=3000; phase deepinfer:launch_forward_N1_B1=3000/3000000/3000000")
+	hostile(t, io.MultiReader(
+		file(opening, 5*n, func(i int, b []byte) []byte { return eventOf(b, i, "n", num(i), "X", `, "cat": "user_annotation"`) }, ""),
+		file("", 5*n, func(i int, b []byte) []byte { return eventOf(b, i, "thread_name", num(i), "M", `, "args": {"name": "x"}`) }, sound+"]}")),
+		200, "slices=15002; phase n=15000/15000000/15000000")
+}
+
 // Packed bombs: what they hold goes by in a stream.
 func TestHostilePacking(t *testing.T) {
 	notShort(t)

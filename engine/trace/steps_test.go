@@ -60,6 +60,15 @@ var steps = table(
 	example{"forwards on another thread", document(
 		deep("schedule", "0", "5"), on("2", "deepinfer:launch_forward_N1_B1", "10", "20"), deep("schedule", "100", "5"), on("2", "deepinfer:launch_forward_N2_B2", "110", "20"), deep("add_request", "150", "5")),
 		"steps=2; step0=decode 1 1 0/100000; step1=decode 2 2 100000/55000"},
+	// Every forward is counted once, however many threads of its process schedule.
+	example{"one forward, two scheduling threads", document(
+		on("1", "deepinfer:schedule", "0", "5"), on("1", "deepinfer:schedule", "100", "5"), on("2", "deepinfer:schedule", "1", "5"), on("2", "deepinfer:schedule", "101", "5"),
+		on("3", "deepinfer:launch_forward_N1_B1", "10", "20")),
+		"steps=4; phase deepinfer:launch_forward_N1_B1=1/20000/20000; shape deepinfer:launch_forward_N1_B1=deepinfer decode 1 1 1/20000/0 "},
+	// A launch on a thread without steps belongs to the step around it, also when a shorter one has begun and ended since.
+	example{"launch on a third thread inside a long step", document(
+		on("1", "step[DECODE bs=1]", "0", "100"), on("2", "step[DECODE bs=2]", "10", "5"), slice("cuda_runtime", "cudaLaunchKernel", "1", "3", "50", "1", `"correlation": 4`), kernel("k", "60", "5", "4")),
+		"steps=2; step0 kernels=1; step1 kernels=0"},
 	example{"the C++ operators of the engine are no phases", document(slice("cpu_op", "deepinfer::rms_norm", "1", "1", "1", "2", "")), "phases=0; steps=0"},
 	example{"deepinfer slices of any category", document(slice("cpu_op", "deepinfer:schedule", "1", "1", "1", "2", "")), "phase deepinfer:schedule=1/2000/2000; steps=1"},
 	example{"step names of other engines", document(

@@ -64,6 +64,10 @@ var ids = table(
 		launch("cudaLaunchKernel", "1", "1", "18446744073709551615"), launch("cudaLaunchKernel", "3", "1", "18446744073709551614"),
 		kernel("odd", "10", "1", "18446744073709551615"), kernel("even", "20", "1", "18446744073709551614")),
 		"linked=2; latencies=9000/9000/17000/17000/17000; duplicate_launch=-"},
+	example{"correlations beyond 2^63 with an exponent or a fraction", document(
+		launch("cudaLaunchKernel", "1", "1", "1e19"), launch("cudaLaunchKernel", "3", "1", "10000000000000000001.0"),
+		kernel("a", "10", "1", "10000000000000000000"), kernel("b", "20", "1", "10000000000000000001")),
+		"linked=2; latencies=9000/9000/17000/17000/17000"},
 	example{"correlations in quotes", document(launch("cudaLaunchKernel", "1", "1", `"9007199254740993"`), kernel("k", "10", "1", "9007199254740993")), "linked=1; unlinked=0"},
 	example{"correlation 0 and none", document(launch("cudaLaunchKernel", "1", "1", "0"), kernel("k", "10", "1", "0"), slice("kernel", "j", "0", "7", "20", "1", "")),
 		"linked=0; unlinked=2; unlinked launches=1"},
