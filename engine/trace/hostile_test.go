@@ -199,7 +199,9 @@ func TestHostileJoins(t *testing.T) {
 	}, sound+"]}"), 200, "steps=3000; phase deepinfer:launch_forward_N1_B1=3000/3000000/3000000")
 	hostile(t, io.MultiReader(
 		file(opening, 5*n, func(i int, b []byte) []byte { return eventOf(b, i, "n", num(i), "X", `, "cat": "user_annotation"`) }, ""),
-		file("", 5*n, func(i int, b []byte) []byte { return eventOf(b, i, "thread_name", num(i), "M", `, "args": {"name": "x"}`) }, sound+"]}")),
+		file("", 5*n, func(i int, b []byte) []byte {
+			return eventOf(b, i, "thread_name", num(i), "M", `, "args": {"name": "x"}`)
+		}, sound+"]}")),
 		200, "slices=15002; phase n=15000/15000000/15000000")
 }
 
