@@ -91,7 +91,7 @@ func figures(p *Partial, s *Summary) map[string]string {
 	f["tree"] = strings.Join(tree, ", ")
 	n("shapes", int64(len(s.Shapes)))
 	for _, x := range s.Shapes {
-		f["shape "+x.Name] = strings.Join([]string{x.Source, x.Kind, or(x.N), or(x.B), join(x.Count, x.CPUTotal, x.Kernels), x.Graph}, " ")
+		f["shape "+x.Name] = strings.TrimSpace(strings.Join([]string{x.Source, x.Kind, or(x.N), or(x.B), join(x.Count, x.CPUTotal, x.Kernels), x.Graph}, " "))
 	}
 	n("steps", int64(len(s.Steps)))
 	for i, x := range s.Steps {

@@ -64,7 +64,7 @@ var steps = table(
 	example{"one forward, two scheduling threads", document(
 		on("1", "deepinfer:schedule", "0", "5"), on("1", "deepinfer:schedule", "100", "5"), on("2", "deepinfer:schedule", "1", "5"), on("2", "deepinfer:schedule", "101", "5"),
 		on("3", "deepinfer:launch_forward_N1_B1", "10", "20")),
-		"steps=4; phase deepinfer:launch_forward_N1_B1=1/20000/20000; shape deepinfer:launch_forward_N1_B1=deepinfer decode 1 1 1/20000/0 "},
+		"steps=4; phase deepinfer:launch_forward_N1_B1=1/20000/20000; shape deepinfer:launch_forward_N1_B1=deepinfer decode 1 1 1/20000/0"},
 	// A launch on a thread without steps belongs to the step around it, also when a shorter one has begun and ended since.
 	example{"launch on a third thread inside a long step", document(
 		on("1", "step[DECODE bs=1]", "0", "100"), on("2", "step[DECODE bs=2]", "10", "5"), slice("cuda_runtime", "cudaLaunchKernel", "1", "3", "50", "1", `"correlation": 4`), kernel("k", "60", "5", "4")),
