@@ -30,6 +30,7 @@ type EngineCmd struct {
 
 	ProfilePortBase int    `default:"6070" placeholder:"PORT" help:"Engines answer /profile on this port plus their GPU's number; 0: not at all."`
 	ProfileHost     string `default:"127.0.0.1" placeholder:"HOST" help:"Where /profile listens. It has no authentication: beyond this host anybody can start captures."`
+	OutputDir       string `placeholder:"DIR" help:"Where traces go when a request names no folder. Default: the engine's, /tmp."`
 	Truth           bool   `help:"Write beside each trace what is in it, as JSON, to test a reader against."`
 
 	Fault []sim.Fault `sep:"none" placeholder:"FAULT" help:"Something to go wrong, in every engine; may be repeated: hang@STEP=DURATION, slow-export=DURATION, refuse, crash, port-taken, rotate@STEP, truncate@STEP, clock-jump@STEP=DURATION."`
@@ -101,7 +102,7 @@ func (c *EngineCmd) Run(ctx context.Context, streams *IO) error {
 	}
 	opt := sim.Options{
 		Seed: c.Seed, Steps: c.Steps, Speed: c.Speed.Factor, Start: start, Rotate: c.Rotate, CurveDir: c.Curves, Faults: c.Fault,
-		Profile: sim.ProfileOptions{Host: c.ProfileHost, PortBase: c.ProfilePortBase},
+		Profile: sim.ProfileOptions{Host: c.ProfileHost, PortBase: c.ProfilePortBase, OutputDir: c.OutputDir},
 		Errors:  slog.New(slog.NewTextHandler(streams.Err, nil)),
 	}
 	if !c.Speed.Given && c.Steps == 0 {

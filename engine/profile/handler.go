@@ -38,7 +38,7 @@ func (m *Manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case foreignPage(r):
 		send(w, http.StatusForbidden, answer{Detail: "another site's page can't start a capture"})
 	default:
-		q, err := readRequest(r)
+		q, err := readRequest(r, m.cfg.OutputDir)
 		if err != nil {
 			send(w, http.StatusBadRequest, answer{Detail: err.Error()})
 			return

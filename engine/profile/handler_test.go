@@ -52,7 +52,7 @@ func TestBadRequests(t *testing.T) {
 func TestGoodRequests(t *testing.T) {
 	f := func(method, target, body string, steps int, dir string) {
 		t.Helper()
-		q, err := readRequest(httptest.NewRequest(method, target, strings.NewReader(body)))
+		q, err := readRequest(httptest.NewRequest(method, target, strings.NewReader(body)), DefaultOutputDir)
 		if err != nil || q != (Request{steps, dir}) {
 			t.Errorf("%s %s %s: got %+v, %v; want %d steps into %s", method, target, body, q, err, steps, dir)
 		}
@@ -69,12 +69,12 @@ func TestGoodRequests(t *testing.T) {
 	f("GET", "/profile?num_steps=7", `{"num_steps":3}`, 3, "/tmp")
 
 	for _, query := range []string{"num_steps=", "num_steps=x", "num_steps=51", "output_dir="} {
-		if q, err := readRequest(httptest.NewRequest("GET", "/profile?"+query, nil)); err == nil {
+		if q, err := readRequest(httptest.NewRequest("GET", "/profile?"+query, nil), DefaultOutputDir); err == nil {
 			t.Errorf("%s was accepted as %+v", query, q)
 		}
 	}
 	broken := httptest.NewRequest("POST", "/profile", brokenReader{})
-	if _, err := readRequest(broken); err == nil || !strings.Contains(err.Error(), "could not be read") {
+	if _, err := readRequest(broken, DefaultOutputDir); err == nil || !strings.Contains(err.Error(), "could not be read") {
 		t.Errorf("got %v for a body that broke off", err)
 	}
 }

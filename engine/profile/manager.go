@@ -34,6 +34,8 @@ type Config struct {
 	Rank     int        // global rank
 	IP       netip.Addr // the node's address in file names [127.0.0.1]
 
+	OutputDir string // folder of requests that name none [DefaultOutputDir]
+
 	PickupWait     time.Duration // [DefaultPickupWait]
 	CompletionWait time.Duration // [DefaultCompletionWait]
 
@@ -52,6 +54,9 @@ func (c Config) normal() Config {
 	}
 	if !c.IP.IsValid() {
 		c.IP = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	if c.OutputDir == "" {
+		c.OutputDir = DefaultOutputDir
 	}
 	if c.PickupWait == 0 {
 		c.PickupWait = DefaultPickupWait

@@ -25,8 +25,8 @@ type Request struct {
 }
 
 // readRequest reads what a caller asks for: a JSON object in the body, or on GET, for browsers, the query. What is not
-// given has its default. Errors are for the caller to read.
-func readRequest(r *http.Request) (Request, error) {
+// given has its default, dir for the folder. Errors are for the caller to read.
+func readRequest(r *http.Request, dir string) (Request, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
 		return Request{}, fmt.Errorf("the request's body could not be read: %w", err)
@@ -47,7 +47,7 @@ func readRequest(r *http.Request) (Request, error) {
 		}
 	}
 
-	q := Request{NumSteps: DefaultSteps, OutputDir: DefaultOutputDir}
+	q := Request{NumSteps: DefaultSteps, OutputDir: dir}
 	if raw, ok := fields["num_steps"]; ok {
 		// Exactly an integer: 20.0, "20", true and null are none.
 		n, err := strconv.Atoi(string(raw))

@@ -17,8 +17,9 @@ import (
 
 // ProfileOptions say whether and where the engines of a fleet answer /profile.
 type ProfileOptions struct {
-	Host     string // empty: loopback; the interface has no authentication
-	PortBase int    // an engine's port is this plus its GPU; 0: no interface
+	Host      string // empty: loopback; the interface has no authentication
+	PortBase  int    // an engine's port is this plus its GPU; 0: no interface
+	OutputDir string // of requests that name none; empty: [profile.DefaultOutputDir]
 }
 
 // port is an engine's /profile interface with the faults that it suffers. Its methods run on the manager's IO worker unless
@@ -37,7 +38,7 @@ type port struct {
 func newPort(e *Engine, opt ProfileOptions, log *slog.Logger) *port {
 	p := &port{engine: e, log: log, ended: make(chan struct{})}
 	p.manager = profile.NewManager(profile.Config{
-		Host: opt.Host, PortBase: opt.PortBase, GPU: e.cfg.GPU, Rank: e.cfg.Rank,
+		Host: opt.Host, PortBase: opt.PortBase, GPU: e.cfg.GPU, Rank: e.cfg.Rank, OutputDir: opt.OutputDir,
 		Files: p, Now: e.Wall, Log: log,
 	}, e.Profiler(p.export))
 	e.Attach(p.manager)

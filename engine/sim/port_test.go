@@ -217,7 +217,7 @@ func TestCrash(t *testing.T) {
 	port := freePort(t)
 	var errs lockedBuffer
 	f, err := NewFleet(scenarioOf(d), Options{Seed: 1, Errors: slog.New(slog.NewTextHandler(&errs, nil)),
-		Profile: ProfileOptions{PortBase: port}, Faults: []Fault{{Kind: faultCrash}}})
+		Profile: ProfileOptions{PortBase: port, OutputDir: dir}, Faults: []Fault{{Kind: faultCrash}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,12 +226,12 @@ func TestCrash(t *testing.T) {
 	go func() { done <- f.Run(ctx) }()
 
 	client := &profile.Client{Addr: fmt.Sprintf("127.0.0.1:%d", port)}
-	_, err = client.Capture(ctx, profile.Request{NumSteps: 4, OutputDir: dir})
+	_, err = client.Capture(ctx, profile.Request{NumSteps: 4})
 	var e *profile.Error
 	if !errors.As(err, &e) || e.Outcome != profile.NoResult || e.Cause != profile.Lost {
 		t.Errorf("the client got %v, want a lost connection", err)
 	}
-	if _, err := client.Capture(ctx, profile.Request{NumSteps: 4, OutputDir: dir}); !errors.As(err, &e) || e.Outcome != profile.Unreachable {
+	if _, err := client.Capture(ctx, profile.Request{NumSteps: 4}); !errors.As(err, &e) || e.Outcome != profile.Unreachable {
 		t.Errorf("afterwards the client got %v, want nobody there", err)
 	}
 	cancel()
