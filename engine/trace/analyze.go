@@ -41,6 +41,9 @@ type analysis struct {
 	treeCapped  bool
 	stepTotal   int64
 	names       map[nameID]stepName
+
+	processNames map[ident]nameID
+	threadNames  map[uint32]nameID
 }
 
 // Analyze makes the summary of a file that was read whole.

@@ -113,8 +113,8 @@ func argInt(b []byte, i, w int) (v int64, end int, ok bool, st status) {
 		return 0, end, false, st
 	}
 	v, k := parseInt(b[s:e])
-	if k == numWrapped {
-		v, k = wrapped(b[s:e]), numOK
+	if k == numWrapped { // an unsigned 64-bit id keeps its bits
+		k = numOK
 	}
 	if k != numOK {
 		v = 0

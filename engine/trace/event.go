@@ -339,10 +339,8 @@ func (r *Reader) parseIdent(b []byte, i, w int) (id ident, end int, st status) {
 	if s < 0 || s < e && b[i] != '"' && isLetter(b[i]) { // an object, null, nan
 		return ident{}, end, stOK
 	}
-	if v, k := parseInt(b[s:e]); k == numOK {
+	if v, k := parseInt(b[s:e]); k == numOK || k == numWrapped { // an unsigned 64-bit id keeps its bits
 		return ident{v, identNumber}, end, stOK
-	} else if k == numWrapped { // an unsigned 64-bit id keeps its bits
-		return ident{wrapped(b[s:e]), identNumber}, end, stOK
 	}
 	if b[i] != '"' {
 		return ident{}, end, stOK
@@ -350,15 +348,4 @@ func (r *Reader) parseIdent(b []byte, i, w int) (id ident, end int, st status) {
 	_, fl, _ := scanString(b, i+1, w)
 	r.ev.fl |= fl & flagRepaired
 	return ident{int64(r.sh.names.raw(b[i+1:end-1], fl)), identString}, end, stOK
-}
-
-// wrapped returns the bits of an unsigned decimal between 2^63 and 2^64.
-func wrapped(text []byte) int64 {
-	var v uint64
-	for _, c := range text {
-		if isDigit(c) {
-			v = v*10 + uint64(c-'0')
-		}
-	}
-	return int64(v)
 }

@@ -97,7 +97,7 @@ func parseScaled(text []byte, scale int) (int64, numKind) {
 		return math.MaxInt64, numAbove
 	}
 	if v > math.MaxInt64 {
-		return math.MaxInt64, numWrapped
+		return int64(v), numWrapped // the bits, for ids
 	}
 	return int64(v), numOK
 }

@@ -12,6 +12,7 @@ type overflow struct {
 	rows    int64
 	lanes   []laneSum // by lane index
 	devices []deviceSpans
+	at      map[deviceKey]int
 }
 
 type laneSum struct {
@@ -62,11 +63,14 @@ func (o *overflow) device(p *Partial, laneIdx uint32) *deviceSpans {
 }
 
 func (o *overflow) deviceByKey(key deviceKey) *deviceSpans {
-	for i := range o.devices {
-		if o.devices[i].key == key {
-			return &o.devices[i]
+	i, ok := o.at[key]
+	if !ok {
+		if o.at == nil {
+			o.at = map[deviceKey]int{}
 		}
+		i = len(o.devices)
+		o.at[key] = i
+		o.devices = append(o.devices, deviceSpans{key: key})
 	}
-	o.devices = append(o.devices, deviceSpans{key: key})
-	return &o.devices[len(o.devices)-1]
+	return &o.devices[i]
 }

@@ -242,22 +242,24 @@ func phaseGroup(name string) string {
 	return "other"
 }
 
+// thread describes a thread by the metadata events of its process and its own.
 func (a *analysis) thread(t uint32) Thread {
-	x := a.p.tracks.list[t]
-	th := Thread{PID: a.identText(x.pid), TID: a.identText(x.tid)}
-	for _, m := range a.p.metas {
-		mt := a.p.tracks.list[m.track]
-		if mt.pid != x.pid {
-			continue
-		}
-		switch {
-		case m.kind == metaProcessName:
-			th.Process = a.p.names.str(m.value)
-		case m.kind == metaThreadName && mt.tid == x.tid:
-			th.Name = a.p.names.str(m.value)
+	if a.processNames == nil {
+		a.processNames, a.threadNames = map[ident]nameID{}, map[uint32]nameID{}
+		for _, m := range a.p.metas { // the last of several wins
+			switch m.kind {
+			case metaProcessName:
+				a.processNames[a.p.tracks.list[m.track].pid] = m.value
+			case metaThreadName:
+				a.threadNames[m.track] = m.value
+			}
 		}
 	}
-	return th
+	x := a.p.tracks.list[t]
+	return Thread{
+		PID: a.identText(x.pid), TID: a.identText(x.tid),
+		Process: a.p.names.str(a.processNames[x.pid]), Name: a.p.names.str(a.threadNames[t]),
+	}
 }
 
 func (a *analysis) identText(x ident) string {

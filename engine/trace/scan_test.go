@@ -27,7 +27,7 @@ func TestParseNanos(t *testing.T) {
 		{"1E-3", 1, numOK}, {"1.5e+2", 150_000, numOK}, {"12345e-8", 0, numOK}, {"-12345e-8", -1, numOK}, {"0e9999999999", 0, numOK}, {"1e-9999999999", 0, numOK},
 		{"1743521598000000.123", 1743521598000000123, numOK}, {"1743521598000000.1239999999999999999", 1743521598000000123, numOK},
 		{"9223372036854775.807", math.MaxInt64, numOK}, {"9223372036854775.8079", math.MaxInt64, numOK}, {"-9223372036854775.808", math.MinInt64, numOK},
-		{"9223372036854775.808", math.MaxInt64, numWrapped}, {"18446744073709551.615", math.MaxInt64, numWrapped}, {"18446744073709551.616", math.MaxInt64, numAbove},
+		{"9223372036854775.808", math.MinInt64, numWrapped}, {"18446744073709551.615", -1, numWrapped}, {"18446744073709551.616", math.MaxInt64, numAbove},
 		{"-9223372036854775.8081", math.MinInt64, numBelow}, {"1e20", math.MaxInt64, numAbove}, {"-1e20", math.MinInt64, numBelow}, {"1e99999", math.MaxInt64, numAbove},
 		{"000000000000000000000000001.5", 1500, numOK}, {"0.000000000000000000000000015e26", 1500, numOK},
 		{"", 0, numAbsent}, {"-", 0, numAbsent}, {".", 0, numAbsent}, {"-.", 0, numAbsent}, {"e5", 0, numAbsent}, {"1e", 0, numAbsent}, {"1e+", 0, numAbsent}, {"1.2.3", 0, numAbsent},
@@ -65,7 +65,7 @@ func exact(text string, scale int) (int64, numKind) {
 	case v.Sign() < 0:
 		return math.MinInt64, numBelow
 	case v.IsUint64():
-		return math.MaxInt64, numWrapped
+		return int64(v.Uint64()), numWrapped // its bits
 	}
 	return math.MaxInt64, numAbove
 }
