@@ -49,7 +49,7 @@ func orDash(p Page, s string) string {
 	if s == "" {
 		return p.t("common.none")
 	}
-	return s
+	return harmless(s)
 }
 
 // statusKey is the sentence for an HTTP status.

@@ -6,7 +6,7 @@ import { explain, showError, type Shown } from "./errors";
 import type { ReadStats } from "./facts";
 import { bytes, duration, integer } from "./format";
 import { KeepView, type Keepable } from "./keep";
-import { inline } from "./names";
+import { harmless } from "./names";
 import { Reading, type Progress } from "./pool";
 import { asFailure, type Source } from "./protocol";
 import { Rate } from "./rate";
@@ -251,7 +251,7 @@ export class App {
     }
     if (trace.state === "done") {
       this.results.show(trace.read!, trace.stats!);
-      document.title = `${inline(trace.name)} · ${this.title}`;
+      document.title = `${harmless(trace.name)} · ${this.title}`;
     } else {
       this.results.clear();
       this.drawPreview();
@@ -289,7 +289,7 @@ export class App {
     else bar.value = total === 0 ? 0 : done / total;
     byID("progress-text").textContent = progressText(trace);
     if (trace.preview === null) byID("progress-events").textContent = "";
-    const name = inline(trace.name);
+    const name = harmless(trace.name);
     document.title = trace.percent === null ? name : t.progress.title(trace.percent, name);
   }
 }

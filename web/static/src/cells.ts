@@ -1,6 +1,7 @@
 /** How a value of each column type is shown, named exactly, and exported. */
 
 import { columnUnit, exactNs, integer, inUnit, percentNumber, bytes, sig3, type Unit } from "./format";
+import { harmless } from "./names";
 import type { Value } from "./order";
 import { t } from "./strings";
 import { sparkline } from "./spark";
@@ -76,7 +77,7 @@ export function shown(column: Column, value: CellValue): string {
   if (value === undefined) return "";
   if (value === null) return "–";
   if (typeof value === "object") return "";
-  if (typeof value === "string") return column.type === "tag" ? t.tag(value) : value;
+  if (typeof value === "string") return column.type === "tag" ? t.tag(value) : harmless(value);
   switch (column.type) {
     case "ns":
       return inUnit(value, column.unit ?? { name: "ns", scale: 1 });
@@ -95,7 +96,7 @@ export function shown(column: Column, value: CellValue): string {
 export function exact(column: Column, value: CellValue): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "object") return histogramText(value);
-  if (typeof value === "string") return value;
+  if (typeof value === "string") return harmless(value);
   switch (column.type) {
     case "ns":
       return exactNs(value);
@@ -129,10 +130,10 @@ export function fillCell(td: HTMLElement, column: Column, value: CellValue, reas
     return;
   }
   place.textContent = shown(column, value);
-  if (column.type === "name") shorten(place, td, String(value));
+  if (column.type === "name") shorten(place, td, shown(column, value));
   if (column.type === "tag") place.dataset["tag"] = String(value);
   if (column.type === "ppm") td.style.setProperty("--share", String(Math.min(1, Math.max(0, Number(value) / 1e6))));
-  if (column.type === "text") td.title = String(value); // it may be cut
+  if (column.type === "text") td.title = shown(column, value); // it may be cut
   if (isNumeric(column.type)) td.title = exact(column, value);
 }
 

@@ -5,7 +5,7 @@ import { DataZoomComponent, GridComponent, LegendComponent, TooltipComponent } f
 import { init, use, type EChartsCoreOption, type EChartsType } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import { sig3 } from "./format";
-import { inline } from "./names";
+import { harmless } from "./names";
 import type { ShapePoint } from "./shapes";
 import { t } from "./strings";
 import type { Step } from "./summary";
@@ -151,7 +151,7 @@ export class ShapesChart extends Chart {
 }
 
 function short(name: string): string {
-  return inline(name.length <= 60 ? name : `${name.slice(0, 36)}…${name.slice(-20)}`);
+  return harmless(name.length <= 60 ? name : `${name.slice(0, 36)}…${name.slice(-20)}`);
 }
 
 /** The option in the colours that the page's style sheet has for charts. */

@@ -1,5 +1,7 @@
 /** Small typed helpers over the page's elements. Text from traces goes in by textContent only. */
 
+import { harmless } from "./names";
+
 /** The element with this id; its absence is a mistake between page and script, so it throws. */
 export function byID<T extends HTMLElement = HTMLElement>(id: string): T {
   const found = document.getElementById(id);
@@ -62,8 +64,8 @@ export function addFact(dl: HTMLElement, label: string, value: string, title = "
   const item = fromTemplate("tpl-fact");
   item.querySelector("dt")!.textContent = label;
   const dd = item.querySelector("dd")!;
-  dd.textContent = value;
-  if (title !== "") dd.title = title;
+  dd.textContent = harmless(value);
+  if (title !== "") dd.title = harmless(title);
   dl.append(item);
 }
 

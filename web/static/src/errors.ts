@@ -2,7 +2,7 @@
 
 import { byID, role } from "./dom";
 import { bytes, integer } from "./format";
-import { inline } from "./names";
+import { harmless } from "./names";
 import type { Failure } from "./protocol";
 import { t } from "./strings";
 
@@ -15,7 +15,7 @@ export interface Shown {
 /** A reading failure in the page's words; the reader's own are kept as the detail. */
 export function explain(f: Failure, name: string, readBytes: number): Shown {
   const at = f.offset === null ? "" : t.error.at(integer(f.offset));
-  const title = t.error.title(inline(name));
+  const title = t.error.title(name);
   const own = [f.message, at].filter((s) => s !== "").join(", ");
   switch (f.code) {
     case "memory":
@@ -46,7 +46,7 @@ export function sentence(text: string): string {
 export function showError(what: Shown | null): void {
   const box = byID("error-box");
   box.hidden = what === null;
-  role(box, "title").textContent = what?.title ?? "";
-  role(box, "detail").textContent = sentence(what?.detail ?? "");
-  role(box, "hint").textContent = sentence(what?.hint ?? "");
+  role(box, "title").textContent = harmless(what?.title ?? "");
+  role(box, "detail").textContent = harmless(sentence(what?.detail ?? ""));
+  role(box, "hint").textContent = harmless(sentence(what?.hint ?? ""));
 }

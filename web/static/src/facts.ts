@@ -53,9 +53,9 @@ export function showFacts(read: ReadSummary, stats: ReadStats): void {
 /** "8 × NVIDIA H100 80GB HBM3"; different models each on its own. */
 function gpuText(names: readonly string[], count: number): string {
   const models = new Map<string, number>();
-  for (const n of names) models.set(n, (models.get(n) ?? 0) + 1);
+  for (const n of names.filter((name) => name.trim() !== "")) models.set(n, (models.get(n) ?? 0) + 1);
   if (models.size === 0) return count === 0 ? "" : String(count);
-  if (models.size === 1) return count > 1 ? `${count} × ${names[0]}` : names[0]!;
+  if (models.size === 1) return count > 1 ? `${count} × ${[...models.keys()][0]!}` : [...models.keys()][0]!;
   return [...models].map(([name, n]) => (n > 1 ? `${n} × ${name}` : name)).join(", ");
 }
 

@@ -2,6 +2,7 @@
 
 import { byID } from "./dom";
 import { integer } from "./format";
+import { harmless } from "./names";
 import { t } from "./strings";
 import type { Health, Summary, Warning } from "./summary";
 import { DataTable } from "./table";
@@ -74,6 +75,6 @@ export class HealthView {
   private put(verdict: string, text: string): void {
     byID("health").dataset["verdict"] = verdict;
     byID("health-verdict").textContent = t.health.verdicts[verdict] ?? verdict;
-    byID("health-text").textContent = text;
+    byID("health-text").textContent = harmless(text);
   }
 }

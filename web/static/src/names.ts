@@ -6,20 +6,18 @@ export interface Piece {
   argument: boolean;
 }
 
-const controls = /[\u202a-\u202e\u2066-\u2069]/g;
-const rightToLeft = /[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufeff]/;
+const turning = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * A name inside a sentence: marks that turn the text behind them round are left out, and right-to-left
- * letters are kept to themselves. A cell of its own needs no such care.
+ * Text from a trace as the page shows it: marks that turn the text around them the other way are replaced,
+ * as the reader does with control bytes. Files keep the original.
  */
-export function inline(name: string): string {
-  const text = name.replace(controls, "");
-  return rightToLeft.test(text) ? `\u2068${text}\u2069` : text;
+export function harmless(text: string): string {
+  return text.replace(turning, "\ufffd");
 }
 
 /** What a line has room for beside the figures, in letters: less in a narrow window. */
-const longest = typeof innerWidth === "number" && innerWidth < 1440 ? 76 : 96;
+const longest = typeof innerWidth !== "number" || innerWidth >= 1440 ? 96 : innerWidth > 720 ? 76 : 44;
 const headLength = Math.floor(longest * 0.55);
 const tailLength = Math.floor(longest * 0.38);
 
@@ -72,6 +70,7 @@ function cut(all: readonly Piece[], from: number, to: number): Piece[] {
 
 /** Puts a name into place: folded, with the whole of it as title, and unfolded while its cell has the focus. */
 export function showName(place: HTMLElement, cell: HTMLElement, name: string): void {
+  name = harmless(name);
   const all = pieces(name);
   const folded = fold(all);
   put(place, folded);

@@ -3,6 +3,7 @@
 import { fromTemplate, role } from "./dom";
 import { folded, plain, type Folded } from "./fold";
 import { percent, ppm, time } from "./format";
+import { harmless } from "./names";
 import { getState, onState, setState } from "./state";
 import { t } from "./strings";
 import type { Group, Histogram, PreviewPhase, Summary, Thread } from "./summary";
@@ -192,7 +193,7 @@ function dimPrefix(tr: HTMLElement, name: string): void {
   const dim = document.createElement("span");
   dim.className = "prefix";
   dim.textContent = prefix;
-  place.replaceChildren(dim, name.slice(prefix.length));
+  place.replaceChildren(dim, harmless(name.slice(prefix.length)));
 }
 
 export function threadLabel(thread: Thread | undefined): string {

@@ -1,7 +1,7 @@
 /** Messages between the page and a reading worker, and the results that ranges are joined by. */
 
-/** What a worker reads from: a dropped file, or an address of our own server. */
-export type Source = { blob: Blob } | { url: string };
+/** What a worker reads from: a dropped file, or an address of our own server, of which parts must be of one version. */
+export type Source = { blob: Blob } | { url: string; version?: string };
 
 export interface Caps {
   /** Events whose columns are kept, per worker; 0 is the module's default. */

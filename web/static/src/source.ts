@@ -131,22 +131,25 @@ export class BlobSource implements ByteSource {
 /** The body of a response of our own server. A connection cannot be opened anew at an offset: it fails. */
 export class FetchSource implements ByteSource {
   private readonly reads: StreamReads;
-  private at = 0;
 
   private constructor(
     body: ReadableStream<Uint8Array>,
     private readonly controller: AbortController,
-    /** Bytes to expect, where the server says. */
+    /** Bytes of the whole, where the server says. */
     readonly total: number | null,
+    private at: number,
   ) {
     this.reads = new StreamReads(body);
   }
 
-  static async open(url: string): Promise<FetchSource> {
+  /** Opens the body from start on. With a version (an entity tag) any other one is refused. */
+  static async open(url: string, start = 0, version?: string): Promise<FetchSource> {
     const controller = new AbortController();
+    const headers: Record<string, string> = start > 0 ? { Range: `bytes=${start}-` } : {};
+    if (start > 0 && version !== undefined) headers["If-Range"] = version;
     let response: Response;
     try {
-      response = await fetch(url, { signal: controller.signal, mode: "same-origin", credentials: "same-origin" });
+      response = await fetch(url, { signal: controller.signal, mode: "same-origin", credentials: "same-origin", headers });
     } catch (err) {
       throw failure("fetch", err instanceof Error ? err.message : String(err));
     }
@@ -154,10 +157,15 @@ export class FetchSource implements ByteSource {
       const said = await refusal(response);
       throw failure("fetch", said.message, said.hint);
     }
+    const other = version !== undefined && response.headers.get("ETag") !== version;
+    if (other || (start > 0 && response.status !== 206)) {
+      controller.abort();
+      throw failure("fetch", "the file changed while it was read", "", start);
+    }
     const length = response.headers.get("Content-Length");
     // With a Content-Encoding the length is that of the encoded bytes, which we never see.
     const total = length === null || response.headers.has("Content-Encoding") ? null : Number(length);
-    return new FetchSource(response.body, controller, total);
+    return new FetchSource(response.body, controller, start > 0 ? null : total, start);
   }
 
   async next(): Promise<Uint8Array | null> {
@@ -183,5 +191,27 @@ export class FetchSource implements ByteSource {
   close(): void {
     this.reads.close();
     this.controller.abort();
+  }
+}
+
+/** The first bytes of an address, its size and entity tag; null where the server does not serve parts of one version. */
+export async function firstPart(url: string, bytes: number): Promise<{ size: number; version: string; head: Uint8Array } | null> {
+  const controller = new AbortController();
+  try {
+    const response = await fetch(url, {
+      signal: controller.signal,
+      mode: "same-origin",
+      credentials: "same-origin",
+      headers: { Range: `bytes=0-${bytes - 1}` },
+    });
+    const size = /^bytes 0-\d+\/(\d+)$/.exec(response.headers.get("Content-Range") ?? "")?.[1];
+    const version = response.headers.get("ETag");
+    if (response.status !== 206 || size === undefined || version === null || !version.startsWith('"')) {
+      controller.abort();
+      return null;
+    }
+    return { size: Number(size), version, head: new Uint8Array(await response.arrayBuffer()) };
+  } catch {
+    return null; // reading it will fail too, and say why
   }
 }

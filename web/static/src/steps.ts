@@ -3,7 +3,7 @@
 import type { ChartSet } from "./charting";
 import { addFact, byID, role } from "./dom";
 import { exactNs, integer, median, percent, time } from "./format";
-import { inline } from "./names";
+import { harmless } from "./names";
 import { getState, onState, setState } from "./state";
 import { t } from "./strings";
 import type { Step, StepGpu, Summary } from "./summary";
@@ -84,7 +84,7 @@ export class StepsView {
     this.narrow(step);
     this.charts.mark(step === null ? null : this.steps.indexOf(step));
     if (step === null) return;
-    role(this.panel, "title").textContent = t.step.title(step.index, inline(step.name));
+    role(this.panel, "title").textContent = t.step.title(step.index, harmless(step.name));
     for (const [action, end] of [["step-prev", this.steps[0]], ["step-next", this.steps.at(-1)]] as const) {
       const button = this.panel.querySelector<HTMLButtonElement>(`[data-action=${action}]`);
       if (button !== null) button.disabled = step === end;
@@ -104,7 +104,7 @@ export class StepsView {
     if (step.n !== null || step.b !== null) addFact(dl, t.step.size, `${step.n ?? "–"}, ${step.b ?? "–"}`);
     add(t.step.cpu, step.cpu_ns);
     const also = step.names.filter((n) => n !== step.name);
-    if (also.length > 0) addFact(dl, t.step.also, also.map(inline).join(", "));
+    if (also.length > 0) addFact(dl, t.step.also, also.map(harmless).join(", "));
     if (step.gpu === null) {
       addFact(dl, t.step.span, "–", t.step.noGPU);
       return;

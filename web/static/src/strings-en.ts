@@ -19,7 +19,7 @@ export const en = {
   rows: (shown: number, all: number, partial: boolean) =>
     (shown === all ? integer(all) : `${integer(shown)} of ${integer(all)}`) + (partial ? " so far" : ""),
   noCategory: "(no category)",
-  folded: (n: number) => `${integer(n)} more, summed up`,
+  folded: (n: number) => `${plural(n, "row")} more in sums`,
   onThread: (label: string) => (/^-?\d+$/.test(label) ? `thread ${label}` : label),
   foldNames: (n: number) => plural(n, "name"),
   showAll: (n: number) => `Show all ${integer(n)}`,

@@ -4,6 +4,7 @@ import { columnsOf, exact, fillCell, fitColumn, isNumeric, shown, type CellValue
 import { fromTemplate, maybeRole, role } from "./dom";
 import { download, exportName, toCSV, toJSON, toMarkdown, type Cell } from "./exports";
 import { inspectable } from "./inspect";
+import { harmless } from "./names";
 import { arrange, matcher, type Placed } from "./order";
 import { getState, onState, setState } from "./state";
 import { t } from "./strings";
@@ -202,7 +203,10 @@ export class DataTable<R> {
     const { filtering } = this;
     if (count !== null) count.textContent = t.rows(this.placed.length, this.source(filtering).length, this.partial);
     const note = maybeRole(this.section, "count-note");
-    if (note !== null) note.textContent = this.spec.note?.(filtering) ?? "";
+    if (note !== null) {
+      const text = this.spec.note?.(filtering) ?? "";
+      note.textContent = text === "" ? "" : `· ${harmless(text)}`;
+    }
     // A table without a single row is its reason, not a header.
     const bare = this.rows.length === 0;
     this.table.closest<HTMLElement>(".scroll")!.hidden = bare;

@@ -1,7 +1,7 @@
 /** The tabs of several traces opened together, with the keys that tabs have. */
 
 import { byID, fromTemplate, role } from "./dom";
-import { inline } from "./names";
+import { harmless } from "./names";
 import { t } from "./strings";
 
 export interface Tab {
@@ -60,11 +60,11 @@ export class Tabs {
     const el = fromTemplate("tpl-tab");
     const button = el.querySelector<HTMLElement>("[role=tab]")!;
     button.dataset["id"] = String(tab.id);
-    button.title = tab.name;
-    role(button, "name").textContent = tab.name;
+    button.title = harmless(tab.name);
+    role(button, "name").textContent = harmless(tab.name);
     button.addEventListener("click", () => this.actions.select(tab.id));
     const close = el.querySelector<HTMLElement>("[data-action=close-tab]")!;
-    close.setAttribute("aria-label", t.tab.close(inline(tab.name)));
+    close.setAttribute("aria-label", t.tab.close(harmless(tab.name)));
     close.addEventListener("click", () => this.actions.close(tab.id));
     return el;
   }

@@ -2,7 +2,7 @@
 
 import type { Part } from "./dom";
 import { median, percent, ppm, time } from "./format";
-import { inline } from "./names";
+import { harmless } from "./names";
 import { t } from "./strings";
 import type { Phase, StepKind, Summary } from "./summary";
 
@@ -66,7 +66,7 @@ function graph(s: Summary): Part[] {
   if (missed.length === 0) {
     return s.shapes.every((sh) => sh.graph === "replay" || sh.kind === "prefill") ? [{ text: t.verdict.allReplayed }] : [];
   }
-  const names = missed.slice(0, namedMisses).map((sh) => (sh.n === null ? inline(sh.name) : `N=${sh.n}`));
+  const names = missed.slice(0, namedMisses).map((sh) => (sh.n === null ? harmless(sh.name) : `N=${sh.n}`));
   const unique = [...new Set(names)].join(", ");
   const more = missed.length > namedMisses ? t.verdict.missMore(missed.length - namedMisses) : "";
   return [{ text: t.verdict.missed(unique) + more, href: "#shapes" }];
@@ -78,7 +78,7 @@ function longest(s: Summary): Part[] {
   const waits = s.phases.filter((p) => /(^|[.:_ ])(sync|wait)/i.test(p.name)).sort((a, b) => b.total_ns - a.total_ns);
   const wait = waits[0];
   if (wait !== undefined && count > 0) {
-    return [{ text: inline(wait.name), href: "#phases" }, { text: t.verdict.waits(time(Math.floor(wait.total_ns / count))) }];
+    return [{ text: harmless(wait.name), href: "#phases" }, { text: t.verdict.waits(time(Math.floor(wait.total_ns / count))) }];
   }
   const own = sum(s.phases.map((p) => p.self_ns));
   const top = s.phases.reduce<Phase | null>((best, p) => (best === null || p.self_ns > best.self_ns ? p : best), null);
@@ -87,7 +87,7 @@ function longest(s: Summary): Part[] {
   // A step's own name says nothing here: all of its time is in it.
   const stepNames = new Set([...s.shapes.map((sh) => sh.name), ...s.steps.flatMap((st) => [st.name, ...st.names])]);
   if (stepNames.has(top.name)) return [];
-  return [{ text: inline(top.name), href: "#phases" }, { text: (share >= 500_000 ? t.verdict.mostTime : t.verdict.largest)(percent(share)) }];
+  return [{ text: harmless(top.name), href: "#phases" }, { text: (share >= 500_000 ? t.verdict.mostTime : t.verdict.largest)(percent(share)) }];
 }
 
 function sum(values: readonly number[]): number {

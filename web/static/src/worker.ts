@@ -15,7 +15,7 @@ const progressMs = 100;
 const previewMs = 250;
 
 let module: TraceModule | null = null;
-let blob: Blob | null = null;
+let source: Source | null = null;
 
 function reader(): TraceModule {
   if (module === null) throw failure("crash", "the reader is not started");
@@ -61,22 +61,25 @@ async function feed(source: ByteSource, total: number | null, base: number): Pro
 /** Bytes this worker has fed for its range so far, over its extensions. */
 let fed = 0;
 
-async function read(source: Source, range: Range, caps: Caps): Promise<RangeResult> {
-  const m = reader();
-  m.open(range, caps);
-  if ("url" in source) {
-    const body = await FetchSource.open(source.url);
-    return feed(body, body.total, 0);
-  }
-  blob = source.blob;
-  return feed(new BlobSource(blob, range.start), null, 0);
+async function open(from: Source, start: number): Promise<{ bytes: ByteSource; total: number | null }> {
+  if ("blob" in from) return { bytes: new BlobSource(from.blob, start), total: null };
+  const bytes = await FetchSource.open(from.url, start, from.version);
+  return { bytes, total: bytes.total };
+}
+
+async function read(from: Source, range: Range, caps: Caps): Promise<RangeResult> {
+  source = from;
+  reader().open(range, caps);
+  const { bytes, total } = await open(from, range.start);
+  return feed(bytes, total, 0);
 }
 
 async function extend(end: number): Promise<RangeResult> {
+  if (source === null) throw failure("crash", "nothing to read on from");
   const m = reader();
-  if (blob === null) throw failure("crash", "nothing to read on from");
   m.extend(end);
-  return feed(new BlobSource(blob, m.consumed()), null, fed);
+  const { bytes, total } = await open(source, m.consumed());
+  return feed(bytes, total, fed);
 }
 
 /** Reads a made-up trace, plain and packed, through to its summary: what follows finds fast code. */
