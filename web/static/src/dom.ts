@@ -1,7 +1,5 @@
 /** Small typed helpers over the page's elements. Text from traces goes in by textContent only. */
 
-import { harmless } from "./names";
-
 /** The element with this id; its absence is a mistake between page and script, so it throws. */
 export function byID<T extends HTMLElement = HTMLElement>(id: string): T {
   const found = document.getElementById(id);
@@ -37,6 +35,10 @@ export interface Part {
   text: string;
   bold?: boolean;
   href?: string;
+  /** The exact figure behind the text. */
+  exact?: string;
+  /** The table and the column whose definition says what it is. */
+  about?: readonly [table: string, key: string];
 }
 
 export function partNode(part: Part): Node {
@@ -51,22 +53,10 @@ export function partNode(part: Part): Node {
     });
     return a;
   }
-  if (part.bold) {
-    const b = document.createElement("b");
-    b.textContent = part.text;
-    return b;
-  }
-  return document.createTextNode(part.text);
-}
-
-/** Appends a label and a value to a dl of facts. */
-export function addFact(dl: HTMLElement, label: string, value: string, title = ""): void {
-  const item = fromTemplate("tpl-fact");
-  item.querySelector("dt")!.textContent = label;
-  const dd = item.querySelector("dd")!;
-  dd.textContent = harmless(value);
-  if (title !== "") dd.title = harmless(title);
-  dl.append(item);
+  if (part.bold !== true && part.about === undefined) return document.createTextNode(part.text);
+  const el = document.createElement(part.bold === true ? "b" : "span");
+  el.textContent = part.text;
+  return el;
 }
 
 /** Parses the JSON of a script element. */

@@ -1,6 +1,7 @@
 /** The line of facts and the small blocks of plain figures. */
 
-import { addFact, byID, maybeID, role } from "./dom";
+import { byID, maybeID, role } from "./dom";
+import { addFact } from "./fact";
 import { bytes, exactNs, integer, percent, ppm, time, wallTime } from "./format";
 import { t } from "./strings";
 import type { Columns, ReadSummary, Summary } from "./summary";
@@ -28,8 +29,8 @@ export function showFacts(read: ReadSummary, stats: ReadStats): void {
     packed ? t.facts.unpacked(bytes(file.bytes), bytes(file.json_bytes)) : bytes(file.bytes),
     `${integer(file.bytes)} B${packed ? `, JSON ${integer(file.json_bytes)} B` : ""}`,
   );
-  addFact(dl, t.fact.start, start === null ? "–" : wallTime(start), start === null ? t.facts.noStart : `${integer(start)} ns`);
-  addFact(dl, t.fact.span, s.span_ns === null ? "–" : time(s.span_ns), s.span_ns === null ? t.absent.none : exactNs(s.span_ns));
+  addFact(dl, t.fact.start, start === null ? "–" : wallTime(start), start === null ? t.facts.noStart : `${integer(start)} ns`, t.why.start);
+  addFact(dl, t.fact.span, s.span_ns === null ? "–" : time(s.span_ns), s.span_ns === null ? t.absent.none : exactNs(s.span_ns), t.why.span);
   if (facts.producer !== "unknown") addFact(dl, t.fact.engine, producerName(facts.producer));
   if (facts.rank !== null) {
     const rank = facts.world_size === null ? String(facts.rank) : t.facts.rankOf(facts.rank, facts.world_size);
@@ -42,12 +43,12 @@ export function showFacts(read: ReadSummary, stats: ReadStats): void {
     .filter(([k]) => k !== "schema") // of the file's layout, not of anything that ran
     .map(([k, v]) => `${k.replaceAll("_", " ")} ${v}`);
   if (versions.length > 0) addFact(dl, t.fact.versions, versions.join(", "));
-  addFact(dl, t.fact.events, t.facts.events(health.events, health.slices), categoriesText(s));
+  addFact(dl, t.fact.events, t.facts.events(health.events, health.slices), categoriesText(s), t.why.events);
   const { columns } = stats;
-  if (columns.capped) addFact(dl, t.fact.columns, t.facts.columns(columns.kept, columns.total));
+  if (columns.capped) addFact(dl, t.fact.columns, t.facts.columns(columns.kept, columns.total), "", t.why.columns);
   // A rate of a small file would be that of starting up.
   const rate = file.json_bytes >= 1e6 ? bytes(file.json_bytes / (stats.ms / 1e3)) : null;
-  addFact(dl, t.fact.read, t.facts.read(time(stats.ms * 1e6), rate, stats.workers, bytes(stats.memory)));
+  addFact(dl, t.fact.read, t.facts.read(time(stats.ms * 1e6), rate, stats.workers, bytes(stats.memory)), "", t.why.read);
 }
 
 /** "8 × NVIDIA H100 80GB HBM3"; different models each on its own. */
@@ -86,16 +87,16 @@ export function showLaunches(s: Summary): void {
   const any = links.launches + links.linked_kernels + links.unlinked_kernels > 0 || s.counters > 0;
   block.hidden = !any;
   if (any) {
-    addFact(dl, t.launches.launches, integer(links.launches));
-    addFact(dl, t.launches.graphLaunches, integer(links.graph_launches));
-    addFact(dl, t.launches.linked, integer(links.linked_kernels));
-    if (links.unlinked_kernels > 0) addFact(dl, t.launches.unlinked, integer(links.unlinked_kernels));
-    if (links.unlinked_launches > 0) addFact(dl, t.launches.unlinkedLaunches, integer(links.unlinked_launches));
+    addFact(dl, t.launches.launches, integer(links.launches), "", t.why.launches);
+    addFact(dl, t.launches.graphLaunches, integer(links.graph_launches), "", t.why.graphLaunches);
+    addFact(dl, t.launches.linked, integer(links.linked_kernels), "", t.why.linked);
+    if (links.unlinked_kernels > 0) addFact(dl, t.launches.unlinked, integer(links.unlinked_kernels), "", t.why.unlinked);
+    if (links.unlinked_launches > 0) addFact(dl, t.launches.unlinkedLaunches, integer(links.unlinked_launches), "", t.why.unlinkedLaunches);
     const l = links.latency;
     if (l !== null) {
       const all = [l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns].filter((v) => v !== null);
-      if (all.length > 0) addFact(dl, t.launches.latency, all.map(time).join(" / "), `${all.map(exactNs).join(" / ")}\n${t.launches.latencyOver(l.count)}`);
-      if (l.negative > 0) addFact(dl, t.launches.negative, integer(l.negative), t.launches.negativeWhy);
+      if (all.length > 0) addFact(dl, t.launches.latency, all.map(time).join(" / "), all.map(exactNs).join(" / "), `${t.launches.latencyOver(l.count)} ${t.why.latency}`);
+      if (l.negative > 0) addFact(dl, t.launches.negative, integer(l.negative), "", t.launches.negativeWhy);
     }
   }
   if (graph.kernels > 0) {
@@ -104,13 +105,14 @@ export function showLaunches(s: Summary): void {
       dl,
       t.launches.graph,
       share === null ? "–" : percent(share),
-      t.launches.graphOf(time(graph.kernel_ns), time(graph.kernel_total_ns), graph.kernels),
+      `${exactNs(graph.kernel_ns)} / ${exactNs(graph.kernel_total_ns)}`,
+      t.launches.graphOf(graph.kernels),
     );
   }
   if (s.overhead.count > 0) {
-    addFact(dl, t.launches.overhead, t.launches.overheadOf(time(s.overhead.total_ns), s.overhead.count), exactNs(s.overhead.total_ns));
+    addFact(dl, t.launches.overhead, t.launches.overheadOf(time(s.overhead.total_ns), s.overhead.count), exactNs(s.overhead.total_ns), t.why.overhead);
   }
-  if (s.counters > 0) addFact(dl, t.launches.counters, integer(s.counters));
+  if (s.counters > 0) addFact(dl, t.launches.counters, integer(s.counters), "", t.why.counters);
 }
 
 interface CategoryRow {

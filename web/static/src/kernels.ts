@@ -1,7 +1,9 @@
 /** The kernels, by class and name. */
 
 import { byID, fromTemplate, role } from "./dom";
-import { percent, ppm, time } from "./format";
+import { definition } from "./fact";
+import { exactNs, percent, ppm, time } from "./format";
+import { inspectable } from "./inspect";
 import { showName } from "./names";
 import { getState, onState, setState } from "./state";
 import { t } from "./strings";
@@ -61,7 +63,9 @@ export class KernelsView {
         button.dataset["class"] = name;
         role(button, "text").textContent = t.tag(name);
         role(button, "share").textContent = percent(ppm(ns, this.total) ?? 0);
-        button.title = time(ns);
+        const definitionOf = () => ({ label: t.tag(name), value: `${exactNs(ns)} / ${exactNs(this.total)}`, def: definition("kernels", "share_ppm"), samples: "" });
+        button.title = definitionOf().value;
+        inspectable(button, definitionOf);
         button.setAttribute("aria-pressed", String(this.chosen === name));
         button.addEventListener("click", () => {
           setState("kernels.class", this.chosen === name ? null : name, true);

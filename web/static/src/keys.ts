@@ -90,6 +90,12 @@ function enter(): boolean {
 }
 
 function cell(at: HTMLElement | null, by: number): boolean {
+  const fact = at?.closest<HTMLElement>("dl.facts dd") ?? null;
+  if (fact !== null) {
+    const all = [...fact.closest("dl")!.querySelectorAll("dd")];
+    move(fact, all[all.indexOf(fact) + by] ?? null);
+    return true;
+  }
   const here = at?.closest<HTMLElement>("tr[data-id] [data-key]") ?? null;
   if (here === null) return false;
   const cells = [...here.parentElement!.querySelectorAll<HTMLElement>("[data-key]")].filter((c) => c.offsetParent !== null);
@@ -104,6 +110,14 @@ function focus(target: HTMLElement | null): void {
   target.tabIndex = 0;
   target.focus({ preventScroll: true });
   target.scrollIntoView({ block: "nearest", inline: "nearest" });
+}
+
+/** From one stop of a row of figures to the next, which is then the one the Tab key finds. */
+function move(from: HTMLElement, to: HTMLElement | null): void {
+  if (to === null) return;
+  from.tabIndex = -1;
+  to.tabIndex = 0;
+  to.focus();
 }
 
 function open(at: HTMLElement | null): boolean {

@@ -1,11 +1,13 @@
 /** All result blocks of the trace page: one set, filled anew for each trace that is shown. */
 
 import { ChartSet } from "./charting";
-import { byID, partNode } from "./dom";
+import { byID, partNode, type Part } from "./dom";
 import { download, exportName } from "./exports";
+import { definition } from "./fact";
 import { CategoriesView, showFacts, showLaunches, type ReadStats } from "./facts";
 import { GPUView } from "./gpu";
 import { HealthView } from "./health";
+import { inspectable } from "./inspect";
 import { KernelsView } from "./kernels";
 import { PhasesView } from "./phases";
 import { ShapesView } from "./shapes";
@@ -65,7 +67,7 @@ export class Results {
     const name = summary.file.name;
     showFacts(read, stats);
     this.health.show(summary, name);
-    byID("verdict").replaceChildren(...verdict(summary).map(partNode));
+    byID("verdict").replaceChildren(...verdict(summary).map(explained));
     this.phases.show(summary, name);
     this.shapes.show(summary, name);
     this.steps.show(summary, name);
@@ -76,4 +78,15 @@ export class Results {
     byID("collectives").hidden = summary.collectives.length === 0;
     byID("kernels").hidden = summary.kernels.length === 0;
   }
+}
+
+/** A part of the verdict; its figures answer to hovering and focus as those of the tables do. */
+function explained(part: Part): Node {
+  const node = partNode(part);
+  if (part.about === undefined || !(node instanceof HTMLElement)) return node;
+  const def = definition(...part.about);
+  node.title = [part.exact ?? "", def].filter((s) => s !== "").join("\n");
+  if (part.href === undefined) node.tabIndex = 0;
+  inspectable(node, () => ({ label: "", value: part.exact ?? part.text, def, samples: "" }));
+  return node;
 }

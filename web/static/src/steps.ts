@@ -1,7 +1,8 @@
 /** The steps: chart, table, and the panel of the step the page is narrowed to. */
 
 import type { ChartSet } from "./charting";
-import { addFact, byID, role } from "./dom";
+import { byID, role } from "./dom";
+import { addFact, definition } from "./fact";
 import { exactNs, integer, median, percent, time } from "./format";
 import { harmless } from "./names";
 import { getState, onState, setState } from "./state";
@@ -95,27 +96,26 @@ export class StepsView {
   }
 
   private facts(dl: HTMLElement, step: Step): void {
-    const add = (label: string, ns: number | null) => {
-      if (ns !== null) addFact(dl, label, time(ns), exactNs(ns));
-    };
-    addFact(dl, t.step.duration, time(step.dur_ns) + this.comparison(step), exactNs(step.dur_ns));
-    add(t.step.start, step.start_ns);
-    addFact(dl, t.step.kind, t.tag(step.kind));
-    if (step.n !== null || step.b !== null) addFact(dl, t.step.size, `${step.n ?? "–"}, ${step.b ?? "–"}`);
-    add(t.step.cpu, step.cpu_ns);
+    const def = (key: string) => definition("steps", key);
+    const add = (label: string, ns: number, key: string) => addFact(dl, label, time(ns), exactNs(ns), def(key));
+    addFact(dl, t.step.duration, time(step.dur_ns) + this.comparison(step), exactNs(step.dur_ns), def("dur_ns"));
+    add(t.step.start, step.start_ns, "start_ns");
+    addFact(dl, t.step.kind, t.tag(step.kind), "", def("kind"));
+    if (step.n !== null || step.b !== null) addFact(dl, t.step.size, `${step.n ?? "–"}, ${step.b ?? "–"}`, "", `N: ${def("n")} B: ${def("b")}`);
+    add(t.step.cpu, step.cpu_ns, "cpu_ns");
     const also = step.names.filter((n) => n !== step.name);
     if (also.length > 0) addFact(dl, t.step.also, also.map(harmless).join(", "));
     if (step.gpu === null) {
       addFact(dl, t.step.span, "–", t.step.noGPU);
       return;
     }
-    if (step.graph !== null) addFact(dl, t.step.graph, t.tag(step.graph));
-    addFact(dl, t.step.kernels, integer(step.kernels));
-    add(t.step.span, step.gpu.span_ns);
-    add(t.step.compute, step.gpu.compute_ns);
-    add(t.step.comm, step.gpu.exposed_comm_ns);
-    add(t.step.copy, step.gpu.copy_ns);
-    add(t.step.idle, step.gpu.idle_ns);
+    if (step.graph !== null) addFact(dl, t.step.graph, t.tag(step.graph), "", def("graph"));
+    addFact(dl, t.step.kernels, integer(step.kernels), "", def("kernels"));
+    add(t.step.span, step.gpu.span_ns, "span_ns");
+    add(t.step.compute, step.gpu.compute_ns, "compute_ns");
+    add(t.step.comm, step.gpu.exposed_comm_ns, "exposed_comm_ns");
+    add(t.step.copy, step.gpu.copy_ns, "copy_ns");
+    add(t.step.idle, step.gpu.idle_ns, "idle_ns");
   }
 
   /** How the step compares with the others of its name. */

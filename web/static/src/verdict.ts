@@ -1,7 +1,7 @@
 /** The sentence a trace page opens with, composed from the summary's numbers. */
 
 import type { Part } from "./dom";
-import { median, percent, ppm, time } from "./format";
+import { exactNs, median, percent, ppm, time } from "./format";
 import { harmless } from "./names";
 import { t } from "./strings";
 import type { Phase, StepKind, Summary } from "./summary";
@@ -39,8 +39,10 @@ function steps(s: Summary): Part[] {
   // A trace without batch sizes has steps of unknown kind only: that says nothing.
   if (kinds.some((k) => k.kind !== "unknown")) out.push({ text: t.verdict.and + text.join(t.verdict.and) });
   const decode = s.steps.filter((st) => st.kind === "decode").map((st) => st.dur_ns);
-  if (decode.length > 0) out.push({ text: t.verdict.next + t.verdict.median(time(median(decode)), decode.length) });
-  else out.push({ text: t.verdict.next + t.verdict.medianAny(time(median(s.steps.map((st) => st.dur_ns))), s.steps.length) });
+  const all = s.steps.map((st) => st.dur_ns);
+  const middle = median(decode.length > 0 ? decode : all);
+  const say = decode.length > 0 ? t.verdict.median : t.verdict.medianAny;
+  out.push({ text: t.verdict.next }, { text: say(time(middle), (decode.length > 0 ? decode : all).length), exact: exactNs(middle), about: ["steps", "dur_ns"] });
   return out;
 }
 
@@ -52,9 +54,15 @@ function gpu(s: Summary): Part[][] {
     const launches = s.links.launches;
     return [[{ text: launches > 0 ? t.verdict.noGPULaunches(launches) : t.verdict.noGPU, bold: true }]];
   }
-  const clause: Part[] = [{ text: t.verdict.gpuBusy(percent(share), s.devices.length), bold: true }];
-  const exposed = ppm(sum(s.devices.map((d) => d.exposed_comm_ns)), range);
-  if (exposed !== null && exposed >= 5000) clause.push({ text: t.verdict.and + t.verdict.comm(percent(exposed)) });
+  const clause: Part[] = [
+    { text: t.verdict.gpuBusy(percent(share), s.devices.length), bold: true, exact: `${exactNs(busy)} / ${exactNs(range)}`, about: ["gpu", "busy_ppm"] },
+  ];
+  const waiting = sum(s.devices.map((d) => d.exposed_comm_ns));
+  const exposed = ppm(waiting, range);
+  if (exposed !== null && exposed >= 5000) {
+    const exact = `${exactNs(waiting)} / ${exactNs(range)}`;
+    clause.push({ text: t.verdict.and }, { text: t.verdict.comm(percent(exposed)), exact, about: ["gpu", "exposed_comm_ns"] });
+  }
   return [clause];
 }
 
@@ -78,7 +86,7 @@ function longest(s: Summary): Part[] {
   const waits = s.phases.filter((p) => /(^|[.:_ ])(sync|wait)/i.test(p.name)).sort((a, b) => b.total_ns - a.total_ns);
   const wait = waits[0];
   if (wait !== undefined && count > 0) {
-    return [{ text: harmless(wait.name), href: "#phases" }, { text: t.verdict.waits(time(Math.floor(wait.total_ns / count))) }];
+    return [{ text: harmless(wait.name), href: "#phases" }, { text: t.verdict.waits(time(Math.floor(wait.total_ns / count))), exact: `${exactNs(wait.total_ns)} / ${t.verdict.steps(count)}`, about: ["phases", "total_ns"] }];
   }
   const own = sum(s.phases.map((p) => p.self_ns));
   const top = s.phases.reduce<Phase | null>((best, p) => (best === null || p.self_ns > best.self_ns ? p : best), null);
@@ -87,7 +95,7 @@ function longest(s: Summary): Part[] {
   // A step's own name says nothing here: all of its time is in it.
   const stepNames = new Set([...s.shapes.map((sh) => sh.name), ...s.steps.flatMap((st) => [st.name, ...st.names])]);
   if (stepNames.has(top.name)) return [];
-  return [{ text: harmless(top.name), href: "#phases" }, { text: (share >= 500_000 ? t.verdict.mostTime : t.verdict.largest)(percent(share)) }];
+  return [{ text: harmless(top.name), href: "#phases" }, { text: (share >= 500_000 ? t.verdict.mostTime : t.verdict.largest)(percent(share)), exact: `${exactNs(top.self_ns)} / ${exactNs(own)}`, about: ["phases", "self_ns"] }];
 }
 
 function sum(values: readonly number[]): number {
