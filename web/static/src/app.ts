@@ -113,8 +113,11 @@ export class App {
     if (this.current !== null) return;
     for (let next = this.waiting(); next !== undefined; next = this.waiting()) {
       this.current = next;
-      await this.read(next);
-      this.current = null;
+      try {
+        await this.read(next);
+      } finally {
+        this.current = null; // whatever happened: the others wait for it
+      }
     }
   }
 

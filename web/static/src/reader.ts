@@ -18,6 +18,8 @@ export class WorkerReader implements RangeReader {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, { resolve(v: unknown): void; reject(e: unknown): void }>();
   private lastID = 0;
+  /** Why it will answer nothing any more. */
+  private ended: ReadError | null = null;
   memory = 0;
   onProgress: (bytes: number, total: number | null) => void = () => undefined;
   onPreview: (json: string) => void = () => undefined;
@@ -30,6 +32,11 @@ export class WorkerReader implements RangeReader {
       this.fail(new ReadError(asFailure(event.message ?? "the worker could not be loaded")));
     };
     this.worker.onmessageerror = () => this.fail(failure("crash", "a message of the reader was lost"));
+  }
+
+  /** Whether it can still answer. */
+  get alive(): boolean {
+    return this.ended === null;
   }
 
   init(module: WebAssembly.Module): Promise<void> {
@@ -63,6 +70,8 @@ export class WorkerReader implements RangeReader {
   }
 
   private ask<T>(request: Request, transfer: Transferable[] = []): Promise<T> {
+    // A worker that ended would leave the question open for ever.
+    if (this.ended !== null) return Promise.reject(this.ended);
     const id = ++this.lastID;
     return new Promise<T>((resolve, reject) => {
       this.waiting.set(id, { resolve: resolve as (v: unknown) => void, reject });
@@ -85,6 +94,7 @@ export class WorkerReader implements RangeReader {
   }
 
   private fail(err: ReadError): void {
+    this.ended ??= err;
     for (const { reject } of this.waiting.values()) reject(err);
     this.waiting.clear();
   }

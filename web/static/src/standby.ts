@@ -18,7 +18,7 @@ const warmBytes = 8 << 20;
 
 export class Standby {
   private compiled: Promise<WebAssembly.Module> | null = null;
-  private readonly ready: { reader: WorkerReader; started: Promise<void> }[] = [];
+  private ready: { reader: WorkerReader; started: Promise<void> }[] = [];
   private warming: WorkerReader | null = null;
   private taken = false;
 
@@ -50,7 +50,7 @@ export class Standby {
     for (let k = 0; k < count; k++) {
       const one = this.start(module);
       this.ready.push(one);
-      one.started.catch(() => this.ready.splice(this.ready.indexOf(one), 1));
+      one.started.catch(() => undefined); // reported to whoever takes it; one that failed is passed over
     }
   }
 
@@ -59,7 +59,8 @@ export class Standby {
     this.taken = true;
     this.warming?.close();
     const module = await this.compile();
-    const mine = this.ready.splice(0, count);
+    const mine = this.ready.filter(({ reader }) => reader.alive).slice(0, count);
+    this.ready = this.ready.filter((one) => !mine.includes(one));
     while (mine.length < count) mine.push(this.start(module));
     try {
       await Promise.all(mine.map((m) => m.started));
