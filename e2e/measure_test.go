@@ -24,6 +24,7 @@ type process struct {
 	workers  float64 // ms that all its dedicated workers ran
 	resident float64 // bytes
 	peak     float64 // bytes, the most that were ever resident
+	all      float64 // ms that all processes of the browser ran
 }
 
 // renderer looks at the browser's page processes; Linux only, as /proc is.
@@ -34,7 +35,9 @@ func renderer(tb testing.TB) process {
 		tb.Fatal(err)
 	}
 	var best process
+	all := 0.0
 	for _, info := range got.ProcessInfo {
+		all += info.CPUTime * 1e3
 		if info.Type != "renderer" {
 			continue
 		}
@@ -43,6 +46,7 @@ func renderer(tb testing.TB) process {
 			best = p
 		}
 	}
+	best.all = all
 	return best
 }
 
