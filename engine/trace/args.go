@@ -57,12 +57,15 @@ func (r *Reader) readGPUArgs(b []byte, i, end int) (a gpuArgs) {
 			return a
 		}
 		k := load64(b, i+1)
-		e, _, st := scanString(b, i+1, end)
-		if st != stOK {
-			return a
+		n, st := shortString(b, i+1), stOK
+		if n < 0 {
+			var e int
+			if e, _, st = scanString(b, i+1, end); st != stOK {
+				return a
+			}
+			n = e - i - 1
 		}
-		n := e - i - 1
-		i = skipSpace(b, e+1)
+		i = skipSpace(b, i+n+2)
 		if i >= end || b[i] != ':' {
 			return a
 		}
@@ -85,6 +88,12 @@ func (r *Reader) readGPUArgs(b []byte, i, end int) (a gpuArgs) {
 			v, ve, _, st = argInt(b, i, end)
 			a.graph = v != 0
 		default:
+			if ve = i; b[i] <= '9' && b[i] != '"' { // a number: skipNested has seen that it is one
+				for ve < end && b[ve] != ',' && b[ve] != '}' && !isSpace(b[ve]) {
+					ve++
+				}
+				break
+			}
 			ve, _, st = skipValue(b, i, end)
 		}
 		if st != stOK {

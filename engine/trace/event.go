@@ -186,6 +186,10 @@ func (r *Reader) parseField(f field, b []byte, i, w int) (end int, st status) {
 	switch f {
 	case fieldName:
 		if b[i] == '"' {
+			if id, e := r.sh.names.scan(b, i+1, w); e >= 0 {
+				ev.name, ev.hasName = id, true
+				return e + 1, stOK
+			}
 			end, fl, st = scanString(b, i+1, w)
 			if st != stOK {
 				return end, st

@@ -54,18 +54,82 @@ func newNames(maxNames, maxBytes int) *names {
 	return n
 }
 
+const hashFactor = 0x9e3779b97f4a7c15
+
+func hashEnd(h uint64, n int) uint32 {
+	h = (h ^ uint64(n)) * hashFactor
+	return uint32(h>>32) ^ uint32(h>>7)
+}
+
 // hashBytes hashes s eight bytes at a time. s must be readable 8 bytes beyond its end.
 func hashBytes(s []byte) uint32 {
-	const m = 0x9e3779b97f4a7c15
-	h := uint64(len(s)) * m
+	h := uint64(0)
 	n, i := len(s), 0
 	for ; i+8 <= n; i += 8 {
-		h = (bits.RotateLeft64(h, 23) ^ load64(s, i)) * m
+		h = (bits.RotateLeft64(h, 23) ^ load64(s, i)) * hashFactor
 	}
 	if i < n {
-		h = (bits.RotateLeft64(h, 23) ^ load64(s, i)&(1<<(8*uint(n-i))-1)) * m
+		h = (bits.RotateLeft64(h, 23) ^ load64(s, i)&(1<<(8*uint(n-i))-1)) * hashFactor
 	}
-	return uint32(h>>32) ^ uint32(h>>7)
+	return hashEnd(h, n)
+}
+
+// scan finds the end and the id of a plain string whose content begins at b[i], in one
+// pass: calls are what costs in WASM. end is -1 for a string that is not plain ASCII, has
+// an escape, or does not end before w; see raw for those.
+func (n *names) scan(b []byte, i, w int) (id nameID, end int) {
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	start, h := i, uint64(0)
+	for {
+		x := *(*uint64)(unsafe.Add(p, i))
+		q := x ^ (ones * '"')
+		e := x ^ (ones * '\\')
+		m := ((q - ones) | (e - ones) | (x - ones*0x20) | x) & highs
+		if m != 0 {
+			if k := bits.TrailingZeros64(m) >> 3; k > 0 {
+				h = (bits.RotateLeft64(h, 23) ^ x&(1<<(8*uint(k))-1)) * hashFactor
+				i += k
+			}
+			break
+		}
+		h = (bits.RotateLeft64(h, 23) ^ x) * hashFactor
+		if i += 8; i >= w {
+			return 0, -1
+		}
+	}
+	if i >= w || b[i] != '"' {
+		return 0, -1
+	}
+	sum := hashEnd(h, i-start)
+	mask := uint32(len(n.slots) - 1)
+next:
+	for j := sum & mask; ; j = (j + 1) & mask {
+		k := n.slots[j]
+		if k == 0 {
+			return n.add(b[start:i], sum, j), i
+		}
+		if n.hashes[k-1] != sum {
+			continue
+		}
+		s := n.strs[k-1]
+		if len(s) != i-start {
+			continue
+		}
+		t := unsafe.Pointer(unsafe.StringData(s)) // the arena keeps it readable 8 bytes beyond its end
+		at := 0
+		for ; at+8 <= len(s); at += 8 {
+			if *(*uint64)(unsafe.Add(p, start+at)) != *(*uint64)(unsafe.Add(t, at)) {
+				continue next
+			}
+		}
+		if at < len(s) {
+			d := *(*uint64)(unsafe.Add(p, start+at)) ^ *(*uint64)(unsafe.Add(t, at))
+			if d<<(64-8*uint(len(s)-at)) != 0 {
+				continue
+			}
+		}
+		return nameID(k - 1), i
+	}
 }
 
 // raw returns the id of the JSON string whose content is the bytes raw; fl is what
@@ -144,8 +208,8 @@ func (n *names) keep(s []byte) string {
 	if len(s) == 0 {
 		return ""
 	}
-	if cap(n.arena)-len(n.arena) < len(s) {
-		n.arena = make([]byte, 0, max(1<<16, len(s)))
+	if cap(n.arena)-len(n.arena) < len(s)+8 { // scan compares whole words
+		n.arena = make([]byte, 0, max(1<<16, len(s)+8))
 	}
 	at := len(n.arena)
 	n.arena = append(n.arena, s...)

@@ -19,12 +19,45 @@ type layout struct {
 type layoutStep struct {
 	lit   literal // before the value, with a string's opening quote
 	field field
+	last  memo // the value that was read last: categories, pids and tids repeat
 }
 
-// literal is a piece of text, padded for word loads.
+// literal is a piece of text, padded for word loads. Its first two words lie ready with
+// their masks, because most literals are no longer.
 type literal struct {
+	words
 	text [maxLiteral + 8]byte
 	n    int
+}
+
+// words are up to 16 bytes of text.
+type words struct{ w0, m0, w1, m1 uint64 }
+
+func (t *words) set(b []byte) {
+	var p [16]byte
+	n := copy(p[:], b)
+	t.w0, t.w1 = load64(p[:], 0), load64(p[:], 8)
+	t.m0 = 1<<(8*uint(min(n, 8))) - 1
+	t.m1 = 1<<(8*uint(max(n-8, 0))) - 1
+}
+
+// at reports whether the text stands at p[i].
+func (t *words) at(p unsafe.Pointer, i int) bool {
+	return (*(*uint64)(unsafe.Add(p, i))^t.w0)&t.m0|(*(*uint64)(unsafe.Add(p, i+8))^t.w1)&t.m1 == 0
+}
+
+// memo is a value with the byte behind it, n bytes in all; 0: none.
+type memo struct {
+	words
+	n int
+	v int64 // the number, or the name's id
+}
+
+func (m *memo) keep(b []byte, v int64) {
+	if m.n = 0; len(b) <= 16 {
+		m.set(b)
+		m.n, m.v = len(b), v
+	}
 }
 
 const (
@@ -34,12 +67,12 @@ const (
 	maxLearned = 256 // events that may be learned from: files whose events all differ cost no more
 )
 
-// at reports whether the literal stands at b[i]. b must be readable up to the literal's
-// length beyond i, rounded up to words.
-func (l *literal) at(p unsafe.Pointer, i int) bool {
+// rest reports whether what the literal has beyond 16 bytes stands at p[i+16]. p must be
+// readable up to the literal's length beyond i, rounded up to words.
+func (l *literal) rest(p unsafe.Pointer, i int) bool {
 	t := unsafe.Pointer(&l.text)
 	n := l.n
-	k := 0
+	k := 16
 	for ; k+8 <= n; k += 8 {
 		if *(*uint64)(unsafe.Add(p, i+k)) != *(*uint64)(unsafe.Add(t, k)) {
 			return false
@@ -57,6 +90,7 @@ func (l *literal) set(b []byte) bool {
 		return false
 	}
 	l.n = copy(l.text[:], b)
+	l.words.set(b)
 	return true
 }
 
@@ -131,7 +165,8 @@ func (r *Reader) parseFast(b []byte, i, w int) int {
 	}
 	p := unsafe.Pointer(unsafe.SliceData(b))
 	for k := range r.layouts {
-		if r.layouts[k].steps[0].lit.at(p, i) {
+		l := &r.layouts[k].steps[0].lit
+		if l.at(p, i) && (l.n <= 16 || l.rest(p, i)) {
 			if e := r.parseBy(&r.layouts[k], b, i, w); e > 0 {
 				if k > 0 {
 					r.layouts[0], r.layouts[k] = r.layouts[k], r.layouts[0]
@@ -150,23 +185,36 @@ func (r *Reader) parseBy(l *layout, b []byte, i, w int) int {
 	*ev = event{ph: l.ph, hasKeys: true}
 	for k := range l.n {
 		s := &l.steps[k&(maxSteps-1)]
-		if i+s.lit.n+32 > w || k > 0 && !s.lit.at(p, i) {
+		if i+s.lit.n+32 > w || k > 0 && !(s.lit.at(p, i) && (s.lit.n <= 16 || s.lit.rest(p, i))) {
 			return 0
 		}
 		i += s.lit.n
 		switch s.field {
-		case fieldName, fieldCat:
-			e, fl, st := scanString(b, i, w)
-			if st != stOK {
+		case fieldCat:
+			if s.last.n > 0 && s.last.at(p, i) {
+				ev.cat = nameID(s.last.v)
+				i += s.last.n - 1
+				break
+			}
+			id, e := r.sh.names.scan(b, i, w)
+			if e < 0 {
 				return 0
 			}
-			id := r.sh.names.raw(b[i:e], fl)
-			ev.fl |= fl & flagRepaired
-			if s.field == fieldName {
-				ev.name, ev.hasName = id, true
-			} else {
-				ev.cat = id
+			ev.cat = id
+			s.last.keep(b[i:e+1], int64(id))
+			i = e
+		case fieldName:
+			id, e := r.sh.names.scan(b, i, w)
+			if e < 0 {
+				var fl textFlags
+				var st status
+				if e, fl, st = scanString(b, i, w); st != stOK {
+					return 0
+				}
+				id = r.sh.names.raw(b[i:e], fl)
+				ev.fl |= fl & flagRepaired
 			}
+			ev.name, ev.hasName = id, true
 			i = e
 		case fieldTs, fieldDur:
 			v, n := fastMicros(p, i)
@@ -180,9 +228,14 @@ func (r *Reader) parseBy(l *layout, b []byte, i, w int) int {
 				ev.dur, ev.durKind, ev.hasDur = v, numOK, true
 			}
 		case fieldPid, fieldTid, fieldID:
-			v, n := fastInt(p, i)
-			if n == 0 {
-				return 0
+			v, n := s.last.v, s.last.n-1
+			if n < 0 || !s.last.at(p, i) {
+				if v, n = fastInt(p, i); n == 0 {
+					return 0
+				}
+				if s.field != fieldID {
+					s.last.keep(b[i:i+n+1], v)
+				}
 			}
 			i += n
 			switch s.field {
@@ -206,7 +259,7 @@ func (r *Reader) parseBy(l *layout, b []byte, i, w int) int {
 			i = e
 		}
 	}
-	if i+l.tail.n+8 > w || !l.tail.at(p, i) {
+	if i+l.tail.n+16 > w || !l.tail.at(p, i) || l.tail.n > 16 && !l.tail.rest(p, i) {
 		return 0
 	}
 	return i + l.tail.n

@@ -106,19 +106,19 @@ type tracks struct {
 }
 
 type trackHit struct {
-	key [2]ident
-	idx uint32
-	ok  bool
+	pid, tid ident
+	idx      uint32
+	ok       bool
 }
 
 func (t *tracks) index(n *names, pid, tid ident) uint32 {
 	h := &t.last[(uint64(pid.v)*31+uint64(tid.v)^uint64(tid.v)>>7)&63]
-	key := [2]ident{pid, tid}
-	if h.ok && h.key == key {
+	// Field by field: comparing the structs is a call.
+	if h.ok && h.tid.v == tid.v && h.pid.v == pid.v && h.tid.kind == tid.kind && h.pid.kind == pid.kind {
 		return h.idx
 	}
-	i := t.find(n, key)
-	*h = trackHit{key, i, true}
+	i := t.find(n, [2]ident{pid, tid})
+	*h = trackHit{pid, tid, i, true}
 	return i
 }
 

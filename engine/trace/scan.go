@@ -262,9 +262,18 @@ func skipNested(b []byte, i, w int) (end int, fl textFlags, st status) {
 		}
 		switch c := b[i]; {
 		case c == '"':
-			// A plain string of up to 16 bytes, the usual key, is stepped over here.
-			if n := shortString(b, i+1); n >= 0 && i+n < w {
-				i += n + 2
+			// A plain string of up to 15 bytes, the usual key, is stepped over here: a call
+			// for each would cost more than the string.
+			x := load64(b, i+1)
+			q, o := x^(ones*'"'), x^(ones*'\\')
+			m, n := ((q-ones)|(o-ones)|(x-ones*0x20)|x)&highs, i+1
+			if m == 0 {
+				n, x = i+9, load64(b, i+9)
+				q, o = x^(ones*'"'), x^(ones*'\\')
+				m = ((q - ones) | (o - ones) | (x - ones*0x20) | x) & highs
+			}
+			if n += bits.TrailingZeros64(m) >> 3; n < w && m != 0 && b[n] == '"' {
+				i = n + 1
 				break
 			}
 			e, f, st := scanString(b, i+1, w)
