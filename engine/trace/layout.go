@@ -100,7 +100,7 @@ func (r *Reader) learn(b []byte, i, end int) {
 		return
 	}
 	r.learned++
-	var l layout
+	l := new(layout)
 	l.ph = r.ev.ph
 	from := i // where the text between two values begins
 	for i++; ; {
@@ -167,7 +167,7 @@ func (r *Reader) parseFast(b []byte, i, w int) int {
 	for k := range r.layouts {
 		l := &r.layouts[k].steps[0].lit
 		if l.at(p, i) && (l.n <= 16 || l.rest(p, i)) {
-			if e := r.parseBy(&r.layouts[k], b, i, w); e > 0 {
+			if e := r.parseBy(r.layouts[k], b, i, w); e > 0 {
 				if k > 0 {
 					r.layouts[0], r.layouts[k] = r.layouts[k], r.layouts[0]
 				}

@@ -62,7 +62,7 @@ type Reader struct {
 	inBlock    bool  // in stateComment: the comment ends with */
 	back       state // in stateSkip and stateComment: where to go on
 
-	layouts []layout
+	layouts []*layout // the one that fitted last goes first
 	learned int
 
 	columnCap int
