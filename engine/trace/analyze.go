@@ -72,6 +72,13 @@ func Analyze(p *Partial, o AnalyzeOptions) *Summary {
 
 // sortRows parts the rows by kind.
 func (a *analysis) sortRows() {
+	var n [rowFlowEnd + 1]int // lists of the right size: doubling would hold twice the rows
+	for i := range a.p.rows.n {
+		n[a.p.rows.at(i).kind]++
+	}
+	a.annotations = make([]*row, 0, n[rowAnnotation])
+	a.launches = make([]*row, 0, n[rowLaunch]+n[rowFlowStart])
+	a.gpu = make([]*row, 0, n[rowKernel]+n[rowMemcpy]+n[rowMemset]+n[rowDevice])
 	for i := range a.p.rows.n {
 		x := a.p.rows.at(i)
 		switch x.kind {
@@ -199,7 +206,7 @@ func (a *analysis) link() {
 	sortBy(a.launches, func(x, y **row) int {
 		return cmp.Or(cmp.Compare((*x).ts, (*y).ts), cmp.Compare((*y).dur, (*x).dur))
 	})
-	at := map[corrKey]int32{}
+	at := make(map[corrKey]int32, len(a.launches))
 	for i, l := range a.launches {
 		if l.corr == 0 {
 			continue
@@ -220,7 +227,7 @@ func (a *analysis) link() {
 	}
 	used := make([]bool, len(a.launches))
 	a.launchOf = make([]int32, len(a.gpu))
-	var lat []int64
+	lat := make([]int64, 0, len(a.gpu))
 	lk := &a.s.Links
 	negative := int64(0)
 	for i, g := range a.gpu {

@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"unsafe"
 )
 
@@ -10,7 +11,7 @@ import (
 // result travels from one worker's memory to another's. The layout is this build's own and
 // is not kept anywhere.
 func (p *Partial) AppendBinary(b []byte) []byte {
-	e := &encoder{b}
+	e := &encoder{slices.Grow(b, p.rows.n*rowSize+p.names.bytes+16*len(p.names.strs)+40*p.flows.n+1<<12)}
 	e.int(p.events, p.slices, p.columnsTotal, p.truncatedAt, p.jsonBytes, p.fileBytes, int64(p.rowCap))
 	e.str(string(p.compression))
 	for _, t := range p.tallies {

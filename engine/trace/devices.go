@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"slices"
 )
 
 type deviceWork struct {
@@ -49,11 +50,20 @@ func (a *analysis) sumDevices() {
 		}
 		return devOfLane[i], byLane[i]
 	}
+	onLane := make([]int, len(byLane))
+	for _, g := range a.gpu {
+		onLane[g.lane]++
+	}
 	for i, g := range a.gpu {
 		if g.kind == rowDevice {
 			continue
 		}
 		d, st := lane(g.lane)
+		if n := onLane[g.lane]; n > 0 { // room for all at once: doubling would hold them twice
+			st.busy = slices.Grow(st.busy, n)
+			d.compute = slices.Grow(d.compute, n)
+			onLane[g.lane] = 0
+		}
 		sp := span{g.ts, satEnd(g.ts, g.dur)}
 		if a.timed(g) {
 			d.reach(sp)
