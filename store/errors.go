@@ -29,7 +29,8 @@ var (
 	ErrBusy = errors.New("busy")
 	// ErrInUse: the bytes belong to a trace and cannot be removed alone.
 	ErrInUse = errors.New("in use by a trace")
-	// ErrDiskFull: the disk (not the quota) has no space left.
+	// ErrDiskFull: the disk (not the quota) has no space left; inside a
+	// *SpaceError where the file system told how much there is.
 	ErrDiskFull = errors.New("disk full")
 	// ErrCorrupt: what is stored contradicts itself or is no database of ours.
 	ErrCorrupt = errors.New("storage damaged")
@@ -55,6 +56,20 @@ func (e *LimitError) Error() string {
 
 // Unwrap gives the sentinel.
 func (e *LimitError) Unwrap() error { return e.Err }
+
+// SpaceError says what a disk has and what a file needs. It is an ErrDiskFull.
+type SpaceError struct {
+	Free int64 // bytes free on the disk
+	Need int64 // bytes that must be free to go on, the store's own reserve among them
+}
+
+// Error names both, in bytes.
+func (e *SpaceError) Error() string {
+	return fmt.Sprintf("%v: %d bytes are free, %d must be", ErrDiskFull, e.Free, e.Need)
+}
+
+// Unwrap gives ErrDiskFull.
+func (e *SpaceError) Unwrap() error { return ErrDiskFull }
 
 // OffsetError says where an upload really stands. It is an ErrOffset.
 type OffsetError struct {

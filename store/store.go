@@ -132,7 +132,8 @@ type Uploads interface {
 	// the upload becomes a trace in the same transaction. If r fails, what
 	// came before is kept and the error is ErrInterrupted. Wrong offset:
 	// ErrOffset. Another append at work: ErrBusy. More bytes than announced:
-	// ErrTooLarge.
+	// ErrTooLarge. No space on the disk: ErrDiskFull, and the upload is
+	// dropped to give back what it took.
 	AppendUpload(ctx context.Context, id string, offset int64, r io.Reader) (Upload, error)
 	// DropUpload forgets an upload and its bytes; a finished upload's trace stays.
 	DropUpload(ctx context.Context, id string) error
@@ -163,7 +164,8 @@ type Traces interface {
 	// UpdateTrace changes a live trace's Meta.
 	UpdateTrace(ctx context.Context, id string, p Patch) (Trace, error)
 	// DeleteTrace hides a trace; RestoreTrace brings it back until the grace
-	// period has passed, or until a new file needs its room under the quota.
+	// period has passed, or until a new file needs its room under the quota
+	// or on the disk.
 	// Both are content with a trace that is so already.
 	DeleteTrace(ctx context.Context, id string) error
 	RestoreTrace(ctx context.Context, id string) (Trace, error)

@@ -21,6 +21,8 @@ func storeError(err error) error {
 	}
 	var limit *store.LimitError
 	errors.As(err, &limit)
+	var space *store.SpaceError
+	errors.As(err, &space)
 	var offset *store.OffsetError
 	errors.As(err, &offset)
 	switch {
@@ -38,7 +40,12 @@ func storeError(err error) error {
 			fmt.Sprintf("the store is full: %s of %s are in use and the file needs %s more", sizeText(limit.Used), sizeText(limit.Limit), sizeText(limit.Size)),
 			"delete traces that nobody needs (their space comes free a minute later), or start the server with a larger --quota")
 	case errors.Is(err, store.ErrDiskFull):
-		return answer(http.StatusInsufficientStorage, "the server's disk is full", "make room on the disk that holds the database and try again")
+		message := "the server's disk is full"
+		if space != nil {
+			message += fmt.Sprintf(": %s are free, and to go on %s must be", sizeText(space.Free), sizeText(space.Need))
+		}
+		return answer(http.StatusInsufficientStorage, message,
+			"delete traces that nobody needs (their space comes free a minute later), or make room on the disk that holds the database; then try again")
 	case errors.Is(err, store.ErrTooMany):
 		return answer(http.StatusTooManyRequests, "too many uploads are unfinished", "finish or cancel some; abandoned ones expire by themselves")
 	case offset != nil:

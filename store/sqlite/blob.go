@@ -25,8 +25,7 @@ func (s *Store) PutBlob(ctx context.Context, r io.Reader) (string, error) {
 		})
 	}
 	if err != nil {
-		g.discard(ctx)
-		return "", fmt.Errorf("store blob: %w", err)
+		return "", fmt.Errorf("store blob: %w", g.discard(ctx, err))
 	}
 	s.dropSmall(ctx, g.id) // if the bytes were there before
 	return id, nil

@@ -58,6 +58,7 @@ type Store struct {
 	w    *sql.DB // exactly one connection
 	r    *sql.DB // read-only connections
 	now  func() time.Time
+	free func(path string) (bytes int64, ok bool) // of the disk
 
 	foldAt atomic.Int64 // size in bytes from which on the log is folded back
 
@@ -90,7 +91,7 @@ func Open(ctx context.Context, path string, opt store.Options) (*Store, error) {
 	// no harm.
 	unclean := logSize(abs) > 0
 
-	s := &Store{path: abs, opt: opt.WithDefaults(), now: time.Now, active: map[string]bool{}}
+	s := &Store{path: abs, opt: opt.WithDefaults(), now: time.Now, free: freeSpace, active: map[string]bool{}}
 	s.foldAt.Store(maxLog)
 	if err := s.connect(); err != nil {
 		return nil, err

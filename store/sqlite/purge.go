@@ -201,8 +201,15 @@ func (s *Store) vacuum(ctx context.Context) error {
 			break
 		}
 		last = free
-		if _, err := s.w.ExecContext(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, vacuumPages)); err != nil {
+		pages, room := vacuumPages, true
+		if disk, ok := s.free(s.path); ok && disk < tight {
+			pages, room = tightPages, false
+		}
+		if _, err := s.w.ExecContext(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, pages)); err != nil {
 			return explain(err)
+		}
+		if !room {
+			s.foldLog(ctx)
 		}
 	}
 	s.foldLog(ctx) // only then the file gets shorter

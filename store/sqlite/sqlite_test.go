@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -111,41 +110,6 @@ func TestPurgeShrinksFile(t *testing.T) {
 		t.Errorf("the file still has %d bytes for 1 MiB of traces", n)
 	}
 	wantBytes(t, s, second.ID, storetest.Content(2, mib))
-}
-
-func TestDiskFull(t *testing.T) {
-	s := openStore(t, filepath.Join(t.TempDir(), "test.db"), store.Options{})
-	old := keep(t, s, storetest.Content(1, 2*mib))
-	limit := func(pages int) {
-		t.Helper()
-		if _, err := s.w.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b := storetest.Content(2, 20*mib)
-	limit(10 * mib / pageSize)
-	_, _, err := s.KeepTrace(t.Context(), store.Meta{}, bytes.NewReader(b))
-	if !errors.Is(err, store.ErrDiskFull) {
-		t.Fatalf("keeping 20 MiB on a disk of 10: %v", err)
-	}
-	if n := usage(t, s); n != 2*mib {
-		t.Errorf("the failed file still counts: %d bytes", n)
-	}
-	// A resumable upload keeps its full batches and goes on when there is room.
-	u, err := s.CreateUpload(t.Context(), store.Meta{}, int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err = s.AppendUpload(t.Context(), u.ID, 0, bytes.NewReader(b))
-	if !errors.Is(err, store.ErrDiskFull) || u.Offset != 4*mib {
-		t.Fatalf("uploading: at %d, %v", u.Offset, err)
-	}
-	wantBytes(t, s, old.ID, storetest.Content(1, 2*mib))
-	limit(1 << 30)
-	if u, err = s.AppendUpload(t.Context(), u.ID, u.Offset, bytes.NewReader(b[u.Offset:])); err != nil || u.Trace != storetest.ID(b) {
-		t.Fatalf("with room again: %+v, %v", u, err)
-	}
-	wantBytes(t, s, u.Trace, b)
 }
 
 // A delete makes room at once when the quota presses, oldest first, but never in

@@ -131,12 +131,7 @@ func (g *stage) commit(ctx context.Context, finish func(tx *sql.Tx, id int64, sh
 	ctx = context.WithoutCancel(ctx)
 	g.sum.Write((*g.buf)[g.hashed:])
 	g.hashed = len(*g.buf)
-	err := g.try(ctx, finish)
-	var limit *store.LimitError
-	if errors.As(err, &limit) && errors.Is(err, store.ErrQuota) && g.s.reclaim(ctx, limit.Used+limit.Size-limit.Limit) {
-		err = g.try(ctx, finish)
-	}
-	if err != nil {
+	if err := g.s.withRoom(ctx, func() error { return g.try(ctx, finish) }); err != nil {
 		return err
 	}
 	b := *g.buf
@@ -156,6 +151,11 @@ func (g *stage) try(ctx context.Context, finish func(tx *sql.Tx, id int64, sha25
 	err = g.s.write(ctx, func(tx *sql.Tx) (err error) {
 		if err := g.s.checkQuota(tx, int64(len(*g.buf)-g.stored)); err != nil {
 			return err
+		}
+		if len(*g.buf) > g.stored { // the row left unfilled is written anew
+			if err := g.s.checkDisk(int64(len(*g.buf))); err != nil {
+				return err
+			}
 		}
 		now := g.s.now().UnixNano()
 		if id == 0 {
@@ -210,20 +210,28 @@ func (g *stage) insertRows(tx *sql.Tx, id int64) error {
 	return nil
 }
 
-// discard removes what a failed transfer stored. On a full disk that fails too:
-// then the next Purge tries it again.
-func (g *stage) discard(ctx context.Context) {
+// discard removes what a transfer that failed with err stored, and returns err
+// with what went wrong in that; then the next Purge tries it again. On a full
+// disk all of it goes at once, else large transfers leave the most to Purge.
+func (g *stage) discard(ctx context.Context, err error) error {
 	if g.id == 0 {
-		return
+		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := g.s.write(ctx, func(tx *sql.Tx) error { return markDead(tx, g.id) }); err != nil {
+	if failed := g.s.write(ctx, func(tx *sql.Tx) error { return markDead(tx, g.id) }); failed != nil {
 		g.s.mu.Lock()
 		defer g.s.mu.Unlock()
 		g.s.failed = append(g.s.failed, g.id)
-		return
+		return errors.Join(err, fmt.Errorf("removing its bytes: %w", failed))
 	}
-	g.s.dropSmall(ctx, g.id)
+	if !errors.Is(err, store.ErrDiskFull) {
+		g.s.dropSmall(ctx, g.id)
+		return err
+	}
+	if failed := g.s.clear(ctx); failed != nil {
+		return errors.Join(err, fmt.Errorf("removing its bytes: %w", failed))
+	}
+	return err
 }
 
 func insertBlob(tx *sql.Tx, now int64) (int64, error) {

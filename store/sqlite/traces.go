@@ -32,8 +32,7 @@ func (s *Store) KeepTrace(ctx context.Context, m store.Meta, r io.Reader) (t sto
 		})
 	}
 	if err != nil {
-		g.discard(ctx)
-		return store.Trace{}, false, fmt.Errorf("keep trace: %w", err)
+		return store.Trace{}, false, fmt.Errorf("keep trace: %w", g.discard(ctx, err))
 	}
 	s.dropSmall(ctx, g.id) // if the bytes were there before
 	return t, existing, nil

@@ -33,6 +33,9 @@ func (s *Store) CreateUpload(ctx context.Context, m store.Meta, length int64) (s
 		if err := s.checkQuota(tx, length); err != nil {
 			return err
 		}
+		if err := s.checkAhead(length); err != nil {
+			return err
+		}
 		now := s.now()
 		u.Expires = now.Add(s.opt.UploadTTL).UTC()
 		blob, err := insertBlob(tx, now.UnixNano())
@@ -43,11 +46,7 @@ func (s *Store) CreateUpload(ctx context.Context, m store.Meta, length int64) (s
 			u.ID, blob, u.Name, u.Label, u.Note, length, u.Expires.UnixNano())
 		return err
 	}
-	err := s.write(ctx, create)
-	var limit *store.LimitError
-	if errors.As(err, &limit) && s.reclaim(ctx, limit.Used+limit.Size-limit.Limit) {
-		err = s.write(ctx, create)
-	}
+	err := s.withRoom(ctx, func() error { return s.write(ctx, create) })
 	if err != nil {
 		return store.Upload{}, fmt.Errorf("create upload: %w", err)
 	}
@@ -147,6 +146,9 @@ func (s *Store) AppendUpload(ctx context.Context, id string, offset int64, r io.
 		}
 	}
 	u.Offset = g.bytes
+	if errors.Is(failed, store.ErrDiskFull) {
+		failed = s.giveUp(ctx, id, failed)
+	}
 	if failed != nil {
 		return u.Upload, fmt.Errorf("upload %s: %w", id, failed)
 	}
@@ -154,6 +156,17 @@ func (s *Store) AppendUpload(ctx context.Context, id string, offset int64, r io.
 		s.dropSmall(ctx, g.id) // if the bytes were there before
 	}
 	return u.Upload, nil
+}
+
+// giveUp drops an upload that the disk has no room for: kept for whoever may go
+// on with it, its first half would fill the disk until it expires.
+func (s *Store) giveUp(ctx context.Context, id string, err error) error {
+	ctx = context.WithoutCancel(ctx)
+	failed := s.DropUpload(ctx, id)
+	if failed == nil {
+		failed = s.clear(ctx)
+	}
+	return errors.Join(err, failed)
 }
 
 // finishUpload makes the upload a trace. Its row stays until it expires, for
