@@ -21,6 +21,17 @@ type SummaryCmd struct {
 	Rows  int      `default:"15" help:"Most rows of each table; 0 prints all. JSON always has all."`
 }
 
+// Validate refuses impossible options before anything is read.
+func (c *SummaryCmd) Validate() error {
+	switch {
+	case c.Rows < 0:
+		return fmt.Errorf("--rows %d: give how many rows of each table to print, 0 for all", c.Rows)
+	case c.NextN < 1 || c.NextN > 1024:
+		return fmt.Errorf("--nextn %d: give the number of draft tokens, 1 to 1024", c.NextN)
+	}
+	return nil
+}
+
 // Run reads each file on all cores and prints its summary. A file that can't be read
 // doesn't keep the others from being shown.
 func (c *SummaryCmd) Run(ctx context.Context, streams *IO) error {

@@ -36,6 +36,9 @@ func (a *analysis) judge() {
 		h.TruncatedAt = some(p.truncatedAt)
 		a.warn("truncated", 1, h.TruncatedAt, "the file ends in the middle: the events up to there are read")
 	}
+	if !p.header.array && p.header.eventLists == 0 {
+		a.warn("no_trace_events", 1, Opt{}, "the file has no traceEvents list: is it a trace? Expected JSON as a profiler writes it")
+	}
 	for i, w := range warningText {
 		if t := p.tallies[i]; w.code != "" && t.count > 0 {
 			a.warn(w.code, t.count, some(t.first), w.message)

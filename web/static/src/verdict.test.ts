@@ -163,3 +163,11 @@ test("the absolute start is exact", () => {
   assert.equal(parseSummary(JSON.stringify(summary({}))).start, null);
   assert.throws(() => parseSummary('{"schema":"other"}'), /unknown summary schema "other"/);
 });
+
+test("two steps are both named, since a median of two is one of them", () => {
+  setLanguage("en");
+  const s = summary({ steps: [step(0, "unknown", null, 9.29 * ms), step(1, "unknown", null, 0.0491 * ms)] });
+  const text = verdict(s).map((part) => part.text).join("");
+  assert.match(text, /the two steps take 49\.1 µs and 9\.29 ms/);
+  assert.doesNotMatch(text, /median/);
+});

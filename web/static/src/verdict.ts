@@ -40,9 +40,15 @@ function steps(s: Summary): Part[] {
   if (kinds.some((k) => k.kind !== "unknown")) out.push({ text: t.verdict.and + text.join(t.verdict.and) });
   const decode = s.steps.filter((st) => st.kind === "decode").map((st) => st.dur_ns);
   const all = s.steps.map((st) => st.dur_ns);
-  const middle = median(decode.length > 0 ? decode : all);
+  const some = decode.length > 0 ? decode : all;
+  if (some.length === 2) {
+    const [a, b] = [...some].sort((x, y) => x - y) as [number, number]; // a median of two is one of them
+    out.push({ text: t.verdict.next }, { text: t.verdict.two(time(a), time(b), decode.length > 0), exact: `${exactNs(a)}, ${exactNs(b)}`, about: ["steps", "dur_ns"] });
+    return out;
+  }
+  const middle = median(some);
   const say = decode.length > 0 ? t.verdict.median : t.verdict.medianAny;
-  out.push({ text: t.verdict.next }, { text: say(time(middle), (decode.length > 0 ? decode : all).length), exact: exactNs(middle), about: ["steps", "dur_ns"] });
+  out.push({ text: t.verdict.next }, { text: say(time(middle), some.length), exact: exactNs(middle), about: ["steps", "dur_ns"] });
   return out;
 }
 
@@ -95,7 +101,7 @@ function longest(s: Summary): Part[] {
   // A step's own name says nothing here: all of its time is in it.
   const stepNames = new Set([...s.shapes.map((sh) => sh.name), ...s.steps.flatMap((st) => [st.name, ...st.names])]);
   if (stepNames.has(top.name)) return [];
-  return [{ text: harmless(top.name), href: "#phases" }, { text: (share >= 500_000 ? t.verdict.mostTime : t.verdict.largest)(percent(share)), exact: `${exactNs(top.self_ns)} / ${exactNs(own)}`, about: ["phases", "self_ns"] }];
+  return [{ text: harmless(top.name), href: "#phases" }, { text: (share > 500_000 ? t.verdict.mostTime : t.verdict.largest)(percent(share)), exact: `${exactNs(top.self_ns)} / ${exactNs(own)}`, about: ["phases", "self_ns"] }];
 }
 
 function sum(values: readonly number[]): number {
