@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -159,6 +161,20 @@ func TestKeepTwice(t *testing.T) {
 	if got := p.text("#keep-result"); !strings.HasPrefix(got, "The server had these bytes already") {
 		t.Errorf("after keeping the same bytes: %q", got)
 	}
+	// The name typed now is another one: the page shows both, and changes it on request.
+	name := filepath.Base(m.path)
+	if got := p.text(`#keep-differs [data-field=name]`); got != "Name: first.json · typed now: "+name {
+		t.Errorf("the name kept and the name typed: %q", got)
+	}
+	for _, field := range []string{"label", "note"} {
+		if !eval[bool](p, `document.querySelector("#keep-differs [data-field=`+field+`]").hidden`) {
+			t.Errorf("%s was left empty and is shown as different", field)
+		}
+	}
+	p.click("#keep-differs button")
+	p.until(`!document.querySelector("#keep-applied").hidden && document.querySelector("#keep-differs").hidden`)
+	p.click(`#keep-result a[href="/traces"]`)
+	p.until(`document.querySelector("table.kept tbody tr")?.textContent.includes(` + strconv.Quote(name) + `)`)
 }
 
 // TestLimits keeps what is larger than the server takes: the page says so, with the limit, and loses nothing.

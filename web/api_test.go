@@ -11,6 +11,8 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -146,6 +148,21 @@ func TestKeepAndFetch(t *testing.T) {
 	}
 	if again, existing := a.put("name=other.json", b); again != id || !existing {
 		t.Errorf("the second keep: %s, existing %v", again, existing)
+	}
+	// What was given with bytes kept before is not lost without a word.
+	for query, want := range map[string]keptJSON{
+		"name=run.json&label=+prod":               {},
+		"name=other.json&label=canary&note=first": {Kept: &metaJSON{"run.json", "prod", "first"}, NotApplied: []string{"name", "label"}},
+	} {
+		r := a.want(http.StatusCreated, "PUT", "/api/traces?"+query, bytes.NewReader(b))
+		var got keptJSON
+		if err := json.Unmarshal(r.body, &got); err != nil {
+			t.Fatal(err)
+		}
+		if !got.Existing || !reflect.DeepEqual(got.Kept, want.Kept) || !slices.Equal(got.NotApplied, want.NotApplied) ||
+			strings.Contains(got.Hint, "PATCH /api/traces/"+id) != (want.Kept != nil) {
+			t.Errorf("PUT again with %s answers %s", query, r.body)
+		}
 	}
 	r := a.want(200, "GET", "/api/traces/"+id, nil)
 	var tr traceJSON

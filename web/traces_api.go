@@ -144,12 +144,7 @@ func (h *TracesAPI) put(c echo.Context) error {
 		return storeError(err)
 	}
 	c.Response().Header().Set("Location", "/api/traces/"+t.ID)
-	return c.JSON(http.StatusCreated, struct {
-		ID       string `json:"id"`
-		SHA256   string `json:"sha256"`
-		Bytes    int64  `json:"bytes"`
-		Existing bool   `json:"existing"`
-	}{t.ID, t.ID, t.Bytes, existing})
+	return c.JSON(http.StatusCreated, toKept(t, existing, m))
 }
 
 func (h *TracesAPI) get(c echo.Context) error {

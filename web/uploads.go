@@ -23,11 +23,13 @@ const (
 	uploadDigits  = 32 // of an upload's id
 )
 
-// Headers beside those of tus: the trace that a finished upload has become, and
-// whether its bytes had been kept before.
+// Headers beside those of tus: the trace that a finished upload has become,
+// whether its bytes had been kept before, and the fields of the metadata that
+// were not stored because of that.
 const (
-	traceHeader    = "X-Trace-Id"
-	existingHeader = "X-Trace-Existing"
+	traceHeader      = "X-Trace-Id"
+	existingHeader   = "X-Trace-Existing"
+	notAppliedHeader = "X-Trace-Not-Applied"
 )
 
 // tusOptions tells clients what this server can do.
@@ -115,6 +117,9 @@ func (h *TracesAPI) headUpload(c echo.Context) error {
 		header.Set("Upload-Metadata", m)
 	}
 	setUpload(c, u)
+	if err := h.setNotApplied(c, u); err != nil {
+		return err
+	}
 	return c.NoContent(http.StatusOK)
 }
 
@@ -152,6 +157,9 @@ func (h *TracesAPI) patchUpload(c echo.Context) error {
 		return storeError(err)
 	}
 	setUpload(c, u)
+	if err := h.setNotApplied(c, u); err != nil {
+		return err
+	}
 	return c.NoContent(http.StatusNoContent)
 }
 

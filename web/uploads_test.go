@@ -88,8 +88,18 @@ func TestUpload(t *testing.T) {
 	// The same bytes again, the last piece through a proxy that knows no PATCH.
 	path = a.create(len(b))
 	r = a.want(204, "POST", path, bytes.NewReader(b), append(patchHeader(0), "X-HTTP-Method-Override", "PATCH")...)
-	if r.header.Get("X-Trace-Existing") != "true" {
+	if r.header.Get("X-Trace-Existing") != "true" || r.header.Get("X-Trace-Not-Applied") != "" {
 		t.Errorf("kept again: %v", r.header)
+	}
+	b64 := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	again := a.create(len(b), "Upload-Metadata", "label "+b64("canary")+",note "+b64("a\nb"))
+	for _, r := range []answer{
+		a.want(204, "PATCH", again, bytes.NewReader(b), patchHeader(0)...),
+		a.want(200, "HEAD", again, nil, tusHeader...),
+	} {
+		if got := r.header.Get("X-Trace-Not-Applied"); got != "label" {
+			t.Errorf("kept again with another label: %q was not applied", got)
+		}
 	}
 	a.want(204, "DELETE", path, nil, tusHeader...)
 	a.refused(404, "", "HEAD", path, nil, tusHeader...)

@@ -18,12 +18,12 @@ import (
 type ImportCmd struct {
 	Files []string `arg:"" name:"file" help:"Trace files or patterns such as 'runs/*.json.gz'; - reads standard input."`
 	DB    string   `name:"db" default:"stepscope.db" env:"STEPSCOPE_DB" type:"path" help:"Database file; made when missing."`
-	Label string   `help:"Deployment that the traces come from."`
-	Note  string   `help:"Note on the traces."`
+	Label string   `help:"Deployment that the traces come from; traces kept before get it too."`
+	Note  string   `help:"Note on the traces; traces kept before get it too."`
 }
 
 // Run keeps each file and prints its id, size and whether it had been kept
-// before. A file that can't be kept doesn't keep the others out.
+// before and got another label or note. A file that can't be kept doesn't keep the others out.
 func (cmd *ImportCmd) Run(ctx context.Context, streams *IO) (err error) {
 	files, failed := expand(cmd.Files)
 	if len(files) == 0 {
@@ -63,12 +63,35 @@ func (cmd *ImportCmd) keep(ctx context.Context, streams *IO, st store.Traces, na
 	if err != nil {
 		return fmt.Errorf("%q: %w%s", name, err, nextStep(err))
 	}
-	state := "new"
+	state, was := "new", ""
 	if existing {
 		state = "existing"
+		if was, err = cmd.relabel(ctx, st, t); err != nil {
+			return fmt.Errorf("%q is kept, its label and note stay as they were: %w", name, err)
+		}
+		if was != "" {
+			state = "updated"
+		}
 	}
-	_, err = fmt.Fprintf(streams.Out, "%s  %12d bytes  %-8s  %s\n", t.ID, t.Bytes, state, t.Name)
+	_, err = fmt.Fprintf(streams.Out, "%s  %12d bytes  %-8s  %s%s\n", t.ID, t.Bytes, state, t.Name, was)
 	return err
+}
+
+// relabel gives a trace that was kept before the label and the note of the
+// command line, and says what it replaced.
+func (cmd *ImportCmd) relabel(ctx context.Context, st store.Traces, t store.Trace) (was string, err error) {
+	given := store.Meta{Label: cmd.Label, Note: cmd.Note}.Clean()
+	var p store.Patch
+	if given.Label != "" && given.Label != t.Label {
+		p.Label, was = &given.Label, fmt.Sprintf("  (label was %q)", t.Label)
+	}
+	if given.Note != "" && given.Note != t.Note {
+		p.Note, was = &given.Note, was+fmt.Sprintf("  (note was %q)", t.Note)
+	}
+	if was != "" {
+		_, err = st.UpdateTrace(ctx, t.ID, p)
+	}
+	return was, err
 }
 
 // expand resolves the patterns that a shell left alone. A file whose name merely

@@ -43,6 +43,9 @@ func TestImport(t *testing.T) {
 	}
 	f("", 0, line(a, "new", "a.json"), "", "--label", "prod", "--note", "n", "a.json")
 	f("", 0, line(a, "existing", "a.json")+line(b, "new", "b.json"), "", "?.json")
+	f("", 0, line(a, "updated", `a.json  (label was "prod")`), "", "--label", "canary", "--note", "n", "a.json")
+	f("", 0, line(a, "updated", `a.json  (label was "canary")  (note was "n")`), "", "--label", "prod", "--note", "m", "a.json")
+	f("", 0, line(a, "existing", "a.json"), "", "--label", "prod", "--note", "m", "a.json")
 	f("", 0, line(c, "new", "odd[1].json"), "", "odd[1].json")
 	f("[1]", 0, line([]byte("[1]"), "new", "trace.json"), "", "-")
 	f("", 3, "", "give the file that the profiler wrote", "page.html")
@@ -60,7 +63,7 @@ func TestImport(t *testing.T) {
 	}
 	defer st.Close()
 	tr, err := st.Trace(t.Context(), storetest.ID(a))
-	if err != nil || tr.Meta != (store.Meta{Name: "a.json", Label: "prod", Note: "n"}) {
+	if err != nil || tr.Meta != (store.Meta{Name: "a.json", Label: "prod", Note: "m"}) {
 		t.Errorf("stored as %+v, %v", tr, err)
 	}
 	if u, err := st.Usage(t.Context()); err != nil || u.Traces != 4 || u.Bytes != int64(len(a)+len(b)+len(c)+3) {

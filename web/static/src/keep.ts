@@ -3,6 +3,7 @@
 import { byID, role } from "./dom";
 import { sentence } from "./errors";
 import { bytes, duration } from "./format";
+import { changeMeta, differing, fields, keptMeta, type Meta } from "./kept";
 import { Rate } from "./rate";
 import { t } from "./strings";
 import { Upload, UploadError, type Stored } from "./tus";
@@ -27,6 +28,10 @@ interface Attempt {
   paused: boolean;
   running: boolean;
   stored: Stored | null;
+  typed: Meta;
+  /** What the server had for the same bytes, and what of the typed is otherwise. */
+  before: { kept: Meta; change: Partial<Meta> } | null;
+  applied: boolean;
   error: string | null;
 }
 
@@ -35,6 +40,7 @@ export class KeepView {
   private readonly form = byID<HTMLFormElement>("keep-form");
   private readonly progress = byID("keep-progress");
   private readonly pause = this.progress.querySelector<HTMLButtonElement>("[data-action=keep-pause]")!;
+  private readonly differs = byID("keep-differs");
   private readonly attempts = new Map<File, Attempt>();
   private shown: Keepable = { kind: "none" };
 
@@ -45,6 +51,7 @@ export class KeepView {
     });
     this.pause.addEventListener("click", () => this.togglePause());
     this.progress.querySelector("[data-action=keep-cancel]")?.addEventListener("click", () => this.cancel());
+    this.differs.querySelector("button")!.addEventListener("click", () => void this.apply());
     addEventListener("beforeunload", (event) => {
       // The browser asks before a half-sent trace is lost; it has no other way to.
       if ([...this.attempts.values()].some((a) => a.running)) event.preventDefault();
@@ -69,7 +76,8 @@ export class KeepView {
   }
 
   private async start(file: File): Promise<void> {
-    const metadata = { filename: this.field("name").value || file.name, label: this.field("label").value, note: this.field("note").value };
+    const typed = { name: this.field("name").value || file.name, label: this.field("label").value, note: this.field("note").value };
+    const metadata = { filename: typed.name, label: typed.label, note: typed.note };
     const attempt: Attempt = {
       upload: new Upload(file, this.api.uploads, metadata, {
         progress: (sent) => this.progressed(attempt, sent, file.size),
@@ -84,6 +92,9 @@ export class KeepView {
       paused: false,
       running: true,
       stored: null,
+      typed,
+      before: null,
+      applied: false,
       error: null,
     };
     this.attempts.set(file, attempt);
@@ -95,17 +106,38 @@ export class KeepView {
     attempt.rate.add(attempt.upload.sent, performance.now());
     this.render();
     try {
-      attempt.stored = await attempt.upload.run();
+      const stored = await attempt.upload.run();
+      if (stored.existing) {
+        const kept = await keptMeta(this.address(stored));
+        if (kept !== null) attempt.before = { kept, change: differing(kept, attempt.typed) };
+      }
+      attempt.stored = stored;
     } catch (err) {
       if (attempt.paused) return;
       if (!this.attempts.has(file)) return;
-      const why = err instanceof Error ? err.message : String(err);
-      const hint = err instanceof UploadError ? err.hint : "";
-      attempt.error = [t.keep.failed(why), hint].filter((s) => s !== "").map(sentence).join(" ");
+      attempt.error = saying(err, t.keep.failed);
     } finally {
       attempt.running = false;
       this.render();
     }
+  }
+
+  private address(stored: Stored): string {
+    return `${this.api.traces}/${stored.id}`;
+  }
+
+  /** Gives the trace that was kept before what was typed now. */
+  private async apply(): Promise<void> {
+    const { attempt } = this;
+    if (attempt === null || attempt.stored === null || attempt.before === null) return;
+    attempt.error = null;
+    try {
+      await changeMeta(this.address(attempt.stored), attempt.before.change);
+      attempt.applied = true;
+    } catch (err) {
+      attempt.error = saying(err, (why) => why);
+    }
+    this.render();
   }
 
   private progressed(attempt: Attempt, sent: number, total: number): void {
@@ -152,6 +184,9 @@ export class KeepView {
     this.progress.hidden = !open;
     const result = byID("keep-result");
     result.hidden = attempt?.stored == null;
+    const change = attempt?.before?.change ?? {};
+    this.differs.hidden = attempt?.applied === true || Object.keys(change).length === 0;
+    byID("keep-applied").hidden = attempt?.applied !== true;
     const error = byID("keep-error");
     error.hidden = attempt?.error == null;
     error.textContent = attempt?.error ?? "";
@@ -164,7 +199,20 @@ export class KeepView {
     if (attempt.stored !== null) {
       role(result, "text").textContent = attempt.stored.existing ? t.keep.existing : t.keep.kept;
       const link = role<HTMLAnchorElement>(result, "link");
-      link.href = `/trace?trace=${this.api.traces}/${attempt.stored.id}/content`;
+      link.href = `/trace?trace=${this.address(attempt.stored)}/content`;
+    }
+    for (const field of fields) {
+      const item = this.differs.querySelector<HTMLElement>(`[data-field=${field}]`)!;
+      item.hidden = change[field] === undefined;
+      role(item, "kept").textContent = attempt.before?.kept[field] || "–";
+      role(item, "typed").textContent = change[field] ?? "";
     }
   }
+}
+
+/** What went wrong and what to do, as sentences. */
+function saying(err: unknown, failed: (why: string) => string): string {
+  const why = err instanceof Error ? err.message : String(err);
+  const hint = err instanceof UploadError ? err.hint : "";
+  return [failed(why), hint].filter((s) => s !== "").map(sentence).join(" ");
 }
