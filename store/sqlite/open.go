@@ -92,7 +92,7 @@ func Open(ctx context.Context, path string, opt store.Options) (*Store, error) {
 	unclean := logSize(abs) > 0
 
 	s := &Store{path: abs, opt: opt.WithDefaults(), now: time.Now, free: freeSpace, active: map[string]bool{}}
-	s.foldAt.Store(maxLog)
+	s.foldAt.Store(s.logLimit())
 	if err := s.connect(); err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (s *Store) write(ctx context.Context, f func(tx *sql.Tx) error) error {
 		return explain(err)
 	}
 	if logSize(s.path) > s.foldAt.Load() {
-		s.foldLog(ctx)
+		_ = s.foldLog(ctx) // what was written is safe in the log as well
 	}
 	return nil
 }
@@ -278,12 +278,16 @@ func (s *Store) write(ctx context.Context, f func(tx *sql.Tx) error) error {
 // way, each of which reads one row; new ones already read the file. A reader
 // that stays, such as another program's backup, would make each batch wait in
 // vain, so the next try comes when the log has grown by as much again.
-func (s *Store) foldLog(ctx context.Context) {
+func (s *Store) foldLog(ctx context.Context) error {
 	var busy, frames, folded int
 	err := s.w.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &folded)
-	if err != nil || busy != 0 {
-		s.foldAt.Store(logSize(s.path) + maxLog)
-		return
+	if err == nil && busy != 0 {
+		err = fmt.Errorf("%w: another program reads the database", store.ErrBusy)
 	}
-	s.foldAt.Store(maxLog)
+	if err != nil {
+		s.foldAt.Store(logSize(s.path) + maxLog)
+		return fmt.Errorf("fold the log: %w", explain(err))
+	}
+	s.foldAt.Store(s.logLimit())
+	return nil
 }

@@ -108,9 +108,9 @@ func buryAll(tx *sql.Tx, query string, arg any) (n int, bytes int64, err error) 
 }
 
 // reclaim ends the grace period of the traces deleted longest ago until need
-// bytes are free for a new file, and says whether they are: a person who deletes
-// to make room must not wait a day for it.
-func (s *Store) reclaim(ctx context.Context, need int64) bool {
+// bytes are free for a new file: a person who deletes to make room must not wait
+// a day for it. If all of them together are not enough, it is ErrQuota.
+func (s *Store) reclaim(ctx context.Context, need int64) error {
 	err := s.write(ctx, func(tx *sql.Tx) error {
 		rows, err := tx.Query(`SELECT t.blob, b.bytes FROM trace t JOIN blob b ON b.id = t.blob
 			WHERE t.deleted <= ? ORDER BY t.deleted`, s.now().Add(-undoFloor).UnixNano())
@@ -142,7 +142,10 @@ func (s *Store) reclaim(ctx context.Context, need int64) bool {
 		}
 		return nil
 	})
-	return err == nil
+	if err != nil {
+		return fmt.Errorf("give up deleted traces: %w", err)
+	}
+	return nil
 }
 
 // dropDead removes the rows of all dead blobs.
@@ -201,17 +204,19 @@ func (s *Store) vacuum(ctx context.Context) error {
 			break
 		}
 		last = free
-		pages, room := vacuumPages, true
-		if disk, ok := s.free(s.path); ok && disk < tight {
-			pages, room = tightPages, false
+		pages := int64(vacuumPages)
+		disk, known := s.free(s.path)
+		if known { // each moved page, and what points to it, lies in the log once more
+			pages = max(1, min(pages, disk/4/pageSize))
 		}
 		if _, err := s.w.ExecContext(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, pages)); err != nil {
 			return explain(err)
 		}
-		if !room {
-			s.foldLog(ctx)
+		if known && disk < tight {
+			if err := s.foldLog(ctx); err != nil {
+				return err
+			}
 		}
 	}
-	s.foldLog(ctx) // only then the file gets shorter
-	return nil
+	return s.foldLog(ctx) // only then the file gets shorter
 }

@@ -13,12 +13,20 @@ import (
 const (
 	// reserve is the bytes that stay free for removing and folding.
 	reserve = 16 << 20
-	// tight: with less than this free, vacuum works in pieces of tightPages
-	// and folds the log after each, because each moved page lies in the log
-	// once more.
-	tight      = 128 << 20
-	tightPages = 1 << 20 / pageSize
+	// With less than tight bytes free, the log is folded from tightLog bytes
+	// on, so that hardly any of it waits when another program takes the rest
+	// of the disk.
+	tight    = 128 << 20
+	tightLog = 1 << 20
 )
+
+// logLimit is the length of the log in bytes from which on it is folded back.
+func (s *Store) logLimit() int64 {
+	if free, ok := s.free(s.path); ok && free < tight {
+		return tightLog
+	}
+	return maxLog
+}
 
 // checkDisk fails if add more bytes would use up the reserve. Until the log is
 // folded they lie on the disk twice, and so does what the log holds already.
@@ -48,14 +56,21 @@ func (s *Store) checkAhead(size int64) error {
 func (s *Store) withRoom(ctx context.Context, f func() error) error {
 	err := f()
 	var limit *store.LimitError
-	if errors.As(err, &limit) && errors.Is(err, store.ErrQuota) && s.reclaim(ctx, limit.Used+limit.Size-limit.Limit) {
+	if errors.As(err, &limit) && errors.Is(err, store.ErrQuota) && s.reclaim(ctx, limit.Used+limit.Size-limit.Limit) == nil {
 		err = f()
 	}
 	// What is dead already goes first; it costs nobody an undo.
 	for _, reclaim := range []bool{false, true} {
 		var space *store.SpaceError
-		if !errors.As(err, &space) || reclaim && !s.reclaim(ctx, space.Need-space.Free) {
+		if !errors.As(err, &space) {
 			return err
+		}
+		if reclaim {
+			if failed := s.reclaim(ctx, space.Need-space.Free); errors.Is(failed, store.ErrQuota) {
+				return err // no deleted traces that would do
+			} else if failed != nil {
+				return errors.Join(err, failed)
+			}
 		}
 		if cleared := s.clear(ctx); cleared != nil {
 			return errors.Join(err, cleared)
@@ -67,7 +82,9 @@ func (s *Store) withRoom(ctx context.Context, f func() error) error {
 
 // clear removes all dead blobs and gives their space back to the disk.
 func (s *Store) clear(ctx context.Context) error {
-	s.foldLog(ctx)
+	if err := s.foldLog(ctx); err != nil {
+		return err
+	}
 	if err := s.dropDead(ctx); err != nil {
 		return err
 	}
