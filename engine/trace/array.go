@@ -94,7 +94,7 @@ func (r *Reader) readArray() status {
 
 // closeArray leaves the list of events; i is the index behind its bracket.
 func (r *Reader) closeArray(i int) {
-	r.r, r.member = i, true
+	r.r = i
 	r.state = stateHeader
 	if r.root == '[' {
 		r.state = stateTail

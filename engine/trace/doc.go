@@ -18,7 +18,7 @@
 // what it can, gives up what it cannot, goes on at the next event, and counts both with
 // the first byte offset of each kind (see [Health]).
 //
-// The package imports the standard library and klauspost/compress only, because it is
-// also compiled to WASM, and it does not use fmt or encoding/json, which would double
-// the module.
+// The package is also compiled to WASM, so it imports little: parts of the standard library
+// without fmt and encoding/json, which would double the module, its own [gunzip], and in
+// native builds klauspost/compress for zstd.
 package trace

@@ -17,17 +17,17 @@ const (
 // event is one element of traceEvents as it stands in the file. Strings are interned,
 // times are nanoseconds; args is left as bytes, since most events' args are not asked for.
 type event struct {
-	ts, dur          int64
-	pid, tid         ident
-	id               uint64
-	cat, name        nameID
-	args, argsEnd    int // offsets in the buffer; equal when there are none
-	tsKind, durKind  numKind
-	ph               byte
-	fl               textFlags
-	hasTS, hasDur    bool
-	hasName, hasKeys bool
-	hasID, idText    bool
+	ts, dur         int64
+	pid, tid        ident
+	id              uint64
+	cat, name       nameID
+	args, argsEnd   int // offsets in the buffer; equal when there are none
+	tsKind, durKind numKind
+	ph              byte
+	fl              textFlags
+	hasTS, hasDur   bool
+	hasKeys         bool
+	hasID, idText   bool
 }
 
 // Keys of an event, as the low bytes of the word that begins behind the opening quote.
@@ -187,18 +187,18 @@ func (r *Reader) parseField(f field, b []byte, i, w int) (end int, st status) {
 	case fieldName:
 		if b[i] == '"' {
 			if id, e := r.sh.names.scan(b, i+1, w); e >= 0 {
-				ev.name, ev.hasName = id, true
+				ev.name = id
 				return e + 1, stOK
 			}
 			end, fl, st = scanString(b, i+1, w)
 			if st != stOK {
 				return end, st
 			}
-			ev.name, ev.hasName = r.sh.names.raw(b[i+1:end], fl), true
+			ev.name = r.sh.names.raw(b[i+1:end], fl)
 			ev.fl |= fl & flagRepaired
 			return end + 1, stOK
 		}
-		ev.name, ev.hasName = 0, false
+		ev.name = 0
 	case fieldCat:
 		if b[i] == '"' {
 			end, fl, st = scanString(b, i+1, w)

@@ -214,7 +214,7 @@ func (r *Reader) parseBy(l *layout, b []byte, i, w int) int {
 				id = r.sh.names.raw(b[i:e], fl)
 				ev.fl |= fl & flagRepaired
 			}
-			ev.name, ev.hasName = id, true
+			ev.name = id
 			i = e
 		case fieldTs, fieldDur:
 			v, n := fastMicros(p, i)

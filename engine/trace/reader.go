@@ -54,7 +54,6 @@ type Reader struct {
 	afterElem bool // in stateArray: an element was read, a comma or the end is due
 	sawComma  bool
 	comma     int64 // offset of the comma (or bracket) before the element that is due
-	member    bool  // in stateHeader: a member was read
 
 	sig1, sig2 byte // while a boundary is searched: the last two bytes that are not blank
 	lineStart  bool // and whether only blanks came since the last line break

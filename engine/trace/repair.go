@@ -85,7 +85,7 @@ func (r *Reader) repairField(f field, b []byte, i, limit int) (end int, ok bool)
 		text := b[i+1 : e]
 		switch f {
 		case fieldName:
-			ev.name, ev.hasName = r.sh.names.intern(decodeString(text)), true
+			ev.name = r.sh.names.intern(decodeString(text))
 		case fieldCat:
 			ev.cat = r.sh.names.intern(decodeString(text))
 		case fieldPh:

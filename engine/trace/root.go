@@ -17,7 +17,7 @@ func (r *Reader) startRoot() status {
 	}
 	switch b[i] {
 	case '{':
-		r.root, r.state, r.member = '{', stateHeader, false
+		r.root, r.state = '{', stateHeader
 	case '[':
 		r.root = '['
 		r.sh.header.array = true
