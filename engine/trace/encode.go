@@ -213,6 +213,11 @@ func (x *Step) write(w *writer) {
 	w.int("cpu_ns", x.CPU)
 	w.orNull("graph", x.Graph)
 	w.int("kernels", x.Kernel)
+	w.int("kernel_ns", x.KernelTime)
+	w.int("graph_kernels", x.GraphKernel)
+	w.int("launches", x.Launch)
+	w.int("graph_launches", x.GraphLaunch)
+	w.int("graph_launch_ns", x.GraphTime)
 	if x.GPU == nil {
 		w.null("gpu")
 		return

@@ -101,6 +101,8 @@ func (a *analysis) findSteps() {
 		}
 		w := &work[i]
 		s.Graph, s.Kernel, s.GPU = a.graphWord(w), w.kernels, w.gpu(a.origin)
+		s.Launch, s.GraphLaunch, s.GraphTime = w.launches, w.graphs, w.graphTime
+		s.GraphKernel, s.KernelTime = w.graphKernels, w.kernelTime
 		if n := len(x.launches); n > 0 { // what launch_sample adds around a forward is no miss
 			s.Graph = common(graphs[:n])
 			graphs = graphs[n:]

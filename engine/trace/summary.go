@@ -151,7 +151,11 @@ type Step struct {
 	CPU    int64 // of the launching annotation
 	Graph  string
 	Kernel int64
-	GPU    *StepGPU
+	// Launch counts launches other than those of graphs; GraphLaunch those of graphs, which
+	// took GraphTime of the CPU and gave GraphKernel of the kernels.
+	Launch, GraphLaunch, GraphTime, GraphKernel int64
+	KernelTime                                  int64 // summed durations of the kernels
+	GPU                                         *StepGPU
 }
 
 // StepGPU is the GPU work that a step launched, whenever it ran.

@@ -4,6 +4,7 @@ package trace
 type work struct {
 	kernels, graphKernels int64
 	launches, graphs      int64
+	graphTime, kernelTime int64
 	compute, comm, copies []span
 	first, last           int64
 	any                   bool
@@ -28,6 +29,7 @@ func (w *work) add(a *analysis, g *row, l *row) {
 	}
 	if g.kind == rowKernel {
 		w.kernels++
+		w.kernelTime = satAdd(w.kernelTime, g.dur)
 		if g.flags&rowGraph != 0 || a.p.names.flags[l.name]&nfGraph != 0 {
 			w.graphKernels++
 		}
@@ -89,6 +91,7 @@ func (a *analysis) workOf(list []interval) []work {
 			switch f := a.p.names.flags[l.name]; {
 			case f&nfGraph != 0:
 				w[k].graphs++
+				w[k].graphTime = satAdd(w[k].graphTime, l.dur)
 			case f&nfLaunch != 0:
 				w[k].launches++
 			}

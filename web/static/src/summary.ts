@@ -154,6 +154,12 @@ export interface Step {
   cpu_ns: number;
   graph: Graph | null;
   kernels: number;
+  kernel_ns: number;
+  graph_kernels: number;
+  /** Launches other than graph launches. */
+  launches: number;
+  graph_launches: number;
+  graph_launch_ns: number;
   gpu: StepGpu | null;
 }
 
