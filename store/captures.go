@@ -40,6 +40,9 @@ type Capture struct {
 	Path      string // of the file on the engine's node; untrusted
 	Bytes     int64  // of the file
 	TraceID   string // of the stored trace
+	// More are the traces of the engine's other ranks: an API server's capture gives a file for each of them.
+	More []string
+	Note string // what the person who asked wrote; goes into the traces' notes
 }
 
 // CaptureQuery selects captures, newest first.

@@ -23,8 +23,12 @@ type Link interface {
 	// Report replaces the state of all targets of the collector.
 	Report(ctx context.Context, r Report) error
 	// Poll waits up to about half a minute for commands. It gives each command at least once until it is answered by a
-	// CaptureUpdate: the collector must know a capture's id that it works on already.
+	// CaptureUpdate: the collector must know a capture's id that it works on already. After a Hello it also gives the
+	// captures that were under way: the collector looks for what became of them.
 	Poll(ctx context.Context, collector string) ([]Command, error)
+	// RequestCaptures asks for captures as a person would, for a schedule: the server makes them after the same checks,
+	// and their commands come through Poll. ErrInvalid: refused, the text says why (no load, cool-down, quota).
+	RequestCaptures(ctx context.Context, collector string, q CaptureRequest) ([]store.Capture, error)
 	// Update tells how a capture goes.
 	Update(ctx context.Context, collector string, u CaptureUpdate) error
 	// PutTrace stores a trace file. sha256 is lower-case hex of the size bytes of r; the server checks it. A broken
@@ -98,6 +102,17 @@ type Problem struct {
 type Command struct {
 	Capture *store.Capture // start this capture
 	Cancel  int64          // id of a capture to cancel, 0 none
+}
+
+// CaptureRequest asks for traces of a deployment's engines; also the body of POST /api/captures.
+type CaptureRequest struct {
+	Deployment string   `json:"deployment"`
+	Engines    []string `json:"engines"` // names; none: all that can be captured
+	Steps      int      `json:"steps"`   // 0: 20; at most 50
+	OutputDir  string   `json:"output_dir"`
+	Note       string   `json:"note"`
+	Force      bool     `json:"force"` // although the engines are idle
+	By         string   `json:"-"`     // who asks; the server's own word for it
 }
 
 // CaptureUpdate is the new state of a capture.
