@@ -11,7 +11,7 @@ import (
 // result travels from one worker's memory to another's. The layout is this build's own and
 // is not kept anywhere.
 func (p *Partial) AppendBinary(b []byte) []byte {
-	e := &encoder{slices.Grow(b, p.rows.n*rowSize+p.names.bytes+16*len(p.names.strs)+40*p.flows.n+1<<12)}
+	e := &encoder{slices.Grow(b, p.rows.n*rowSize+p.names.bytes+16*len(p.names.strs)+32*p.flows.n+1<<12)}
 	e.int(p.events, p.slices, p.columnsTotal, p.truncatedAt, p.jsonBytes, p.fileBytes, int64(p.rowCap))
 	e.str(string(p.compression))
 	for _, t := range p.tallies {
@@ -51,9 +51,14 @@ func (p *Partial) AppendBinary(b []byte) []byte {
 func (e *encoder) tables(p *Partial) {
 	e.len(p.flows.n)
 	for _, s := range p.flows.slots {
-		if s.starts|s.ends != 0 {
-			e.int(int64(s.key.id), int64(s.key.cat), flag(s.key.text), int64(s.starts), int64(s.ends))
+		if s.states != 0 {
+			e.int(int64(s.id), int64(s.cat), flag(s.text), int64(s.states))
 		}
+	}
+	e.int(p.flows.dups)
+	e.len(len(p.flows.extra))
+	for k, n := range p.flows.extra {
+		e.int(int64(k.id), int64(k.cat), flag(k.text), n)
 	}
 	for _, t := range [...]*aggTable{&p.annotations, &p.kernels} {
 		e.len(len(t.list))
@@ -180,8 +185,16 @@ func (d *decoder) rows(r *rows) {
 
 func (d *decoder) tables(p *Partial) {
 	for range d.len() {
-		k := flowKey{uint64(d.i64()), nameID(d.i64()), d.flag()}
-		p.flows.add(k, uint32(d.i64()), uint32(d.i64()))
+		k := flowKey{uint64(d.i64()) << 5, nameID(d.i64()), d.flag()}
+		if states := uint64(d.i64()); states != 0 {
+			if r := p.flows.run(k); r != nil {
+				r.states = states
+			}
+		}
+	}
+	p.flows.dups = d.i64()
+	for range d.len() {
+		p.flows.more(flowKey{uint64(d.i64()), nameID(d.i64()), d.flag()}, d.i64())
 	}
 	for _, t := range [...]*aggTable{&p.annotations, &p.kernels} {
 		for range d.len() {

@@ -230,10 +230,10 @@ func pack(src io.Reader) io.Reader {
 // them would then cost the square of their number.
 func TestFlowTableSpreads(t *testing.T) {
 	for _, shift := range []uint{0, 4, 16, 32, 44, 51} {
-		f := flows{slots: make([]flowCount, 1<<14)}
+		f := flows{slots: make([]flowRun, 1<<14)}
 		used := map[int]bool{}
 		for i := range uint64(1 << 12) {
-			used[f.hash(flowKey{id: i << shift})] = true
+			used[f.hash(i<<shift, 0)] = true
 		}
 		if len(used) < 1<<11 {
 			t.Errorf("4096 ids that are multiples of 2^%d share %d places", shift, len(used))

@@ -88,16 +88,14 @@ func (p *Partial) remap(q *Partial) *remap {
 }
 
 func (p *Partial) joinTables(q *Partial, m *remap) {
-	for _, s := range q.flows.slots {
-		if s.starts|s.ends == 0 {
-			continue
-		}
-		k := flowKey{s.key.id, m.names[s.key.cat], s.key.text}
+	for k, n := range q.flows.all() {
+		k.cat = m.names[k.cat]
 		if k.text {
 			k.id = uint64(m.names[k.id])
 		}
-		p.flows.add(k, s.starts, s.ends)
+		p.flows.add(k, n[0], n[1])
 	}
+	p.flows.dups += q.flows.dups
 	p.flows.capped = p.flows.capped || q.flows.capped
 	joinAgg(&p.annotations, &q.annotations, m)
 	joinAgg(&p.kernels, &q.kernels, m)
