@@ -141,15 +141,14 @@ func (d *deviceWork) finish(a *analysis) Device {
 		x.ID = r + " " + x.ID
 	}
 	compute, comm, copies := union(d.compute), union(d.comm), union(d.copies)
-	kernels := merge(compute, comm)
-	x.Compute, x.Comm, x.Copy = total(compute), total(comm), total(copies)
-	x.Busy, x.ExposedComm = total(merge(kernels, copies)), total(kernels)-x.Compute
+	x.Compute, x.Comm, x.Copy = covered(compute), covered(comm), covered(copies)
+	x.Busy, x.ExposedComm = covered(compute, comm, copies), covered(compute, comm)-x.Compute
 	if d.rowsOnIt {
 		x.First, x.Last = some(d.first-a.origin), some(d.last-a.origin)
 		x.Idle = some(spanOf(d.first, d.last) - x.Busy)
 	}
 	for _, st := range d.streams {
-		st.s.Busy = total(union(st.busy))
+		st.s.Busy = covered(union(st.busy))
 		x.Kernels += st.s.Kernels
 		x.Sum = satAdd(x.Sum, st.s.Sum)
 		x.Streams = append(x.Streams, st.s)

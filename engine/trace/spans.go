@@ -46,23 +46,28 @@ func union(list []span) []span {
 	return out
 }
 
-// merge joins two unions into one in a single pass.
-func merge(x, y []span) []span {
-	out := make([]span, 0, len(x)+len(y))
-	for len(x) > 0 || len(y) > 0 {
-		var next span
-		if len(y) == 0 || len(x) > 0 && x[0].s <= y[0].s {
-			next, x = x[0], x[1:]
-		} else {
-			next, y = y[0], y[1:]
+// covered returns the time that the intervals of some unions cover together.
+func covered(unions ...[]span) (t int64) {
+	var open span // begins empty
+	for {
+		first := -1
+		for i, u := range unions {
+			if len(u) > 0 && (first < 0 || u[0].s < unions[first][0].s) {
+				first = i
+			}
 		}
-		if k := len(out); k > 0 && next.s <= out[k-1].e {
-			out[k-1].e = max(out[k-1].e, next.e)
-		} else {
-			out = append(out, next)
+		if first < 0 {
+			return satAdd(t, open.e-open.s)
 		}
+		next := unions[first][0]
+		unions[first] = unions[first][1:]
+		if open.s < open.e && next.s <= open.e {
+			open.e = max(open.e, next.e)
+			continue
+		}
+		t = satAdd(t, open.e-open.s)
+		open = next
 	}
-	return out
 }
 
 func bySpanStart(a, b span) int {
@@ -73,11 +78,4 @@ func bySpanStart(a, b span) int {
 		return 1
 	}
 	return 0
-}
-
-func total(list []span) (t int64) {
-	for _, x := range list {
-		t = satAdd(t, x.e-x.s)
-	}
-	return t
 }

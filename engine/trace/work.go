@@ -5,9 +5,27 @@ type work struct {
 	kernels, graphKernels int64
 	launches, graphs      int64
 	graphTime, kernelTime int64
-	compute, comm, copies []span
+	spans                 [workClasses][]span
 	first, last           int64
 	any                   bool
+}
+
+// The classes of GPU work whose times are told apart.
+const (
+	workCompute = iota
+	workComm
+	workCopy
+	workClasses
+)
+
+func (a *analysis) workClass(g *row) int {
+	switch {
+	case g.kind == rowMemcpy || g.kind == rowMemset:
+		return workCopy
+	case a.p.names.flags[g.name]&nfComm != 0:
+		return workComm
+	}
+	return workCompute
 }
 
 func (w *work) add(a *analysis, g *row, l *row) {
@@ -17,16 +35,8 @@ func (w *work) add(a *analysis, g *row, l *row) {
 	} else {
 		w.first, w.last = min(w.first, g.ts), max(w.last, end)
 	}
-	sp := span{g.ts, end}
-	switch {
-	case g.kind == rowMemcpy || g.kind == rowMemset:
-		w.copies = append(w.copies, sp)
-		return
-	case a.p.names.flags[g.name]&nfComm != 0:
-		w.comm = append(w.comm, sp)
-	default:
-		w.compute = append(w.compute, sp)
-	}
+	c := a.workClass(g)
+	w.spans[c] = append(w.spans[c], span{g.ts, end})
 	if g.kind == rowKernel {
 		w.kernels++
 		w.kernelTime = satAdd(w.kernelTime, g.dur)
@@ -38,9 +48,8 @@ func (w *work) add(a *analysis, g *row, l *row) {
 
 // busy returns the time in which a computing kernel ran, a kernel of any kind, any work.
 func (w *work) busy() (compute, kernels, all int64) {
-	c := union(w.compute)
-	k := merge(c, union(w.comm))
-	return total(c), total(k), total(merge(k, union(w.copies)))
+	c, m, p := union(w.spans[workCompute]), union(w.spans[workComm]), union(w.spans[workCopy])
+	return covered(c), covered(c, m), covered(c, m, p)
 }
 
 // gpu parts the step's GPU span into computing, exposed communication, copies that hide
@@ -97,12 +106,25 @@ func (a *analysis) workOf(list []interval) []work {
 			}
 		}
 	}
-	for i, g := range a.gpu {
-		if l := a.launchOf[i]; l >= 0 && a.timed(g) {
-			if k := at[l]; k >= 0 {
-				w[k].add(a, g, a.launches[l])
+	place := func(f func(k int32, g, l *row)) {
+		for i, g := range a.gpu {
+			if l := a.launchOf[i]; l >= 0 && a.timed(g) {
+				if k := at[l]; k >= 0 {
+					f(k, g, a.launches[l])
+				}
 			}
 		}
 	}
+	// Counted first: lists that double would hold three times the spans.
+	n, all := make([][workClasses]int, len(w)), 0
+	place(func(k int32, g, _ *row) { n[k][a.workClass(g)]++; all++ })
+	room := make([]span, all)
+	for k := range w {
+		for c := range w[k].spans {
+			w[k].spans[c] = room[:0:n[k][c]]
+			room = room[n[k][c]:]
+		}
+	}
+	place(func(k int32, g, l *row) { w[k].add(a, g, l) })
 	return w
 }
