@@ -178,7 +178,7 @@ func ssSummary(nameLen int32, fileBytes float64) int32 {
 //go:wasmexport ss_columns
 func ssColumns() int32 { return give(reader.Partial().AppendColumns(nil)) }
 
-// ssError writes the last failure as JSON: error, hint, offset.
+// ssError writes the last failure as JSON: code, error, hint, near, offset.
 //
 //go:wasmexport ss_error
 func ssError() int32 { return give(trace.AppendError(nil, fail)) }

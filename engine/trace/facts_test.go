@@ -122,9 +122,9 @@ func TestPreview(t *testing.T) {
 
 func TestErrorsAsJSON(t *testing.T) {
 	for want, err := range map[string]error{
-		`{"error":"what \"x\"","hint":"do this","offset":7}`: &Error{What: `what "x"`, Hint: "do this", Offset: 7},
-		`{"error":"disk on fire","hint":"","offset":null}`:   errors.New("disk on fire"),
-		`{"error":"","hint":"","offset":null}`:               nil,
+		`{"code":"zip","error":"what \"x\"","hint":"do this","near":"<b>","offset":7}`: &Error{Code: "zip", What: `what "x"`, Hint: "do this", Near: "<b>", Offset: 7},
+		`{"code":"","error":"disk on fire","hint":"","near":"","offset":null}`:         errors.New("disk on fire"),
+		`{"code":"","error":"","hint":"","near":"","offset":null}`:                     nil,
 	} {
 		if got := string(AppendError(nil, err)); got != want {
 			t.Errorf("%v: %s, want %s", err, got, want)

@@ -45,7 +45,8 @@ func (p *Partial) AppendColumns(b []byte) []byte {
 	return w.b
 }
 
-// AppendError appends err as JSON to b: what happened, what to do, where.
+// AppendError appends err as JSON to b: the reason's code, what happened, what to do, where
+// and what stands there.
 func AppendError(b []byte, err error) []byte {
 	w := &writer{b: b}
 	e, ok := err.(*Error)
@@ -56,8 +57,10 @@ func AppendError(b []byte, err error) []byte {
 		}
 	}
 	w.open('{')
+	w.str("code", e.Code)
 	w.str("error", e.What)
 	w.str("hint", e.Hint)
+	w.str("near", e.Near)
 	w.opt("offset", Opt{e.Offset, e.Offset >= 0})
 	w.close('}')
 	return w.b

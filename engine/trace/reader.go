@@ -287,7 +287,10 @@ func (r *Reader) finish() {
 		r.state = stateStopped
 		return
 	case stateStart:
-		r.fail("the file is empty", "Nothing was written to it: was the profiler stopped before it could export?", end)
+		r.fail(&Error{
+			Code: "empty", What: "the file is empty", Offset: end,
+			Hint: "Nothing was written to it: was the profiler stopped before it could export?",
+		})
 		return
 	case stateHeader, stateHunt, stateSkip:
 		cut = true
@@ -313,16 +316,18 @@ func (r *Reader) finish() {
 // midElement reports whether unread bytes of an element are left.
 func (r *Reader) midElement() bool { return r.r < r.w && r.state != stateTail }
 
-func (r *Reader) fail(what, hint string, off int64) {
-	r.err = &Error{What: what, Hint: hint, Offset: off}
+func (r *Reader) fail(err *Error) {
+	r.err = err
 	r.state = stateFailed
 }
 
 // Error says why an input is not a trace, where, and what to do about it.
 type Error struct {
+	Code   string // names the reason, for texts in other languages: "empty", "not_trace" …
 	What   string
 	Hint   string
-	Offset int64 // in the decompressed bytes
+	Near   string // what stands there, where that says something; untrusted
+	Offset int64  // in the decompressed bytes
 }
 
 func (e *Error) Error() string {

@@ -26,7 +26,7 @@ func (r *Reader) startRoot() status {
 		if w-i < 16 && !r.eof {
 			return stMore // enough to say what it is
 		}
-		r.fail("this is not a trace: it begins with "+describe(b[i:w]), hintFor(b[i:w]), r.base+int64(i))
+		r.fail(notTrace(b[i:w], r.base+int64(i)))
 		return stOK
 	}
 	r.r++

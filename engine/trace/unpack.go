@@ -106,7 +106,7 @@ func unpackLayers(r *Reader, src io.Reader) (io.Reader, error) {
 		case packGzip:
 			z := gunzip.NewReader(b)
 			if z.Header() != nil {
-				return nil, &Error{What: "the gzip header is damaged", Hint: "Download or copy the file again."}
+				return nil, &Error{Code: "packed_damaged", What: "the gzip header is damaged", Hint: "Download or copy the file again."}
 			}
 			r.sh.compression = Gzip
 			src = z
@@ -124,7 +124,7 @@ func unpackLayers(r *Reader, src io.Reader) (io.Reader, error) {
 			return b, nil
 		}
 	}
-	return nil, &Error{What: "the file is packed more than " + itoa(maxLayers) + " times", Hint: "Unpack it by hand and open the .json inside."}
+	return nil, &Error{Code: "packed_often", What: "the file is packed more than " + itoa(maxLayers) + " times", Hint: "Unpack it by hand and open the .json inside."}
 }
 
 // packError turns an error of an unpacker into an entry of the file's health: what came
@@ -135,9 +135,9 @@ func (r *Reader) packError(err error) error {
 	junk := errors.Is(err, gunzip.ErrHeader)
 	switch {
 	case off == 0 && cut:
-		return &Error{What: "the " + string(r.sh.compression) + " data ends before anything could be unpacked", Hint: "Download or copy the file again."}
+		return &Error{Code: "packed_cut", What: "the " + string(r.sh.compression) + " data ends before anything could be unpacked", Hint: "Download or copy the file again."}
 	case off == 0 && !junk:
-		return &Error{What: "the " + string(r.sh.compression) + " data is damaged before anything could be unpacked", Hint: "Download or copy the file again."}
+		return &Error{Code: "packed_damaged", What: "the " + string(r.sh.compression) + " data is damaged before anything could be unpacked", Hint: "Download or copy the file again."}
 	case cut:
 		r.sh.note(issGzipTruncated, off)
 	case junk:

@@ -4,6 +4,6 @@ import "io"
 
 // newZstd refuses: zstd would double the module that the browser loads.
 func newZstd(io.Reader) (io.Reader, error) {
-	return nil, &Error{What: "zstd-compressed traces are not read in the browser",
+	return nil, &Error{Code: "zstd", What: "zstd-compressed traces are not read in the browser",
 		Hint: "Unpack it with `zstd -d`, or read it with `stepscope trace summary FILE`."}
 }

@@ -28,8 +28,11 @@ export function explain(f: Failure, name: string, readBytes: number): Shown {
       return { title, detail: `${t.error.fetch} (${own})`, hint: f.hint === "" ? t.error.fetchHint : f.hint };
     case "empty":
       return { title, detail: t.error.empty, hint: t.error.emptyHint };
-    case "trace":
+    case "trace": {
+      const said = t.error.reader(f.reason ?? "", f.near ?? "");
+      if (said !== null) return { title, detail: [said[0], at].filter((x) => x !== "").join(t.verdict.and), hint: said[1] };
       return { title, detail: own, hint: f.hint === "" ? t.error.traceHint : f.hint };
+    }
     default:
       return { title, detail: `${t.error.crash} (${own})`, hint: t.error.crashHint };
   }

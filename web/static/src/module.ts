@@ -132,12 +132,14 @@ export class TraceModule {
   /** What the module says went wrong. */
   error(): ReadError {
     const said = JSON.parse(this.text(this.call(() => this.ss.ss_error()))) as {
+      code: string;
       error: string;
-      hint?: string;
-      offset?: number | null;
+      hint: string;
+      near: string;
+      offset: number | null;
     };
-    const code: Failure["code"] = /zstd/i.test(said.error) ? "zstd" : "trace";
-    return failure(code, said.error, said.hint ?? "", said.offset ?? null);
+    const code: Failure["code"] = said.code === "zstd" || said.code === "empty" ? said.code : "trace";
+    return new ReadError({ code, message: said.error, hint: said.hint, offset: said.offset, reason: said.code, near: said.near });
   }
 
   /** Bytes of linear memory in use. */

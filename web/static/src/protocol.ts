@@ -51,6 +51,9 @@ export interface Failure {
   /** Byte offset in the file, where there is one. */
   offset: number | null;
   code: "memory" | "crash" | "read" | "trace" | "zstd" | "fetch" | "empty";
+  /** The reader's own code of a "trace" failure, and what stands in the file there. */
+  reason?: string;
+  near?: string;
 }
 
 export type FromWorker =

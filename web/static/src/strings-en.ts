@@ -226,6 +226,8 @@ export const en = {
     fetchHint: "Check that the trace still exists (it may have been deleted) and try again.",
     empty: "The file is empty: 0 bytes.",
     emptyHint: "A profiler that was killed while it wrote leaves such files; take the trace again.",
+    /** The reader's refusal in this language, by its code: what it found and what to do; null: its own words do. */
+    reader: (_code: string, _near: string): readonly [string, string] | null => null,
     trace: "This is not a trace, or not one that can be read.",
     traceHint: "Expected: JSON with traceEvents as PyTorch's profiler writes it, plain or gzipped.",
     foreign: "Only addresses on this server can be opened.",

@@ -31,6 +31,22 @@ const emptyTables: Record<string, string> = {
   repairs: "没有跳过或修复任何内容。",
 };
 
+/** The reader's refusals by code: what it found, what to do. */
+const readerErrors: Record<string, readonly [string, string]> = {
+  not_trace: ["这不是跟踪文件，开头的内容不对", "需要 Chrome 跟踪：含 traceEvents 的 JSON 对象，或事件的 JSON 数组，可用 gzip 压缩。"],
+  sqlite: ["这是 SQLite 数据库，不是跟踪文件", "不读取 Nsight Systems 的数据库：请用 PyTorch 分析器导出 Chrome 跟踪。"],
+  zip: ["这是 ZIP 压缩包，不是跟踪文件", "请先解压，再打开其中的 .json。"],
+  bzip2: ["这是 bzip2 压缩数据", "请先用 bunzip2 解压。"],
+  xz: ["这是 xz 压缩数据", "请先用 unxz 解压。"],
+  "7zip": ["这是 7-Zip 压缩包，不是跟踪文件", "请先解压，再打开其中的 .json。"],
+  pickle: ["这是 Python pickle，不是跟踪文件", "那是显存快照：请打开以 .trace.json 结尾的文件。"],
+  markup: ["这是 HTML 或 XML，不是跟踪文件", "保存下来的可能是登录页或错误页：请重新下载跟踪文件。"],
+  protobuf: ["这是 protobuf，不是 JSON 跟踪", "不读取 Perfetto 的二进制格式：请先用 traceconv json 转换。"],
+  packed_damaged: ["压缩数据在解出任何内容之前就已损坏", "请重新下载或复制该文件。"],
+  packed_cut: ["压缩数据在解出任何内容之前就已结束", "请重新下载或复制该文件。"],
+  packed_often: ["文件被压缩了太多层", "请手动解压，再打开其中的 .json。"],
+};
+
 const warnings: Record<string, string> = {
   truncated: "文件中途结束：到此为止的事件均已读取",
   no_gpu: "没有记录 GPU 活动：请打开 GPU（CUDA）活动重新采集，并确认没有其他分析器占用 GPU",
@@ -273,6 +289,10 @@ export const zh: Strings = {
     fetchHint: "请确认该跟踪仍存在（可能已被删除），然后重试。",
     empty: "文件为空：0 字节。",
     emptyHint: "分析器在写入时被终止会留下这样的文件；请重新采集。",
+    reader: (code, near) => {
+      const said = readerErrors[code];
+      return said === undefined ? null : [near === "" ? said[0] : `${said[0]}：“${near}”`, said[1]];
+    },
     trace: "这不是跟踪文件，或无法读取。",
     traceHint: "需要：PyTorch 分析器写出的含 traceEvents 的 JSON，可用 gzip 压缩。",
     foreign: "只能打开本服务器上的地址。",
