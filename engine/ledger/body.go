@@ -206,7 +206,7 @@ func (b *body) list(name, inner string) bool {
 		b.fail(Duplicate, name)
 		return true
 	}
-	m, _ := Lookup(key)
+	m, _ := own(key)
 	for _, x := range numbers {
 		if _, ok := x.in(m.Unit); known && !ok {
 			return false
@@ -269,7 +269,7 @@ func (b *body) number(at place, label string, x scalar) {
 		b.add(b.extraKey(at), label, x.v, x.unit)
 		return
 	}
-	m, _ := Lookup(key)
+	m, _ := own(key)
 	v, ok := x.in(m.Unit)
 	if !ok {
 		b.fail(BadValue, at.field+" "+x.unit)
@@ -290,7 +290,7 @@ func (b *body) extraKey(at place) string {
 		name += ".beside"
 	}
 	name = cleanKey(name)
-	if _, taken := Lookup(name); taken {
+	if _, taken := own(name); taken {
 		return string(b.line.Section) + "." + name
 	}
 	return name

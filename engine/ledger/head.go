@@ -115,7 +115,7 @@ func (p *headParser) take(word, number string) bool {
 	case word == "RANK" || word == "GPU" || word == "step" || len(p.line.Values) == 8:
 		return false
 	default:
-		if _, taken := Lookup(word); taken {
+		if _, taken := own(word); taken {
 			return false
 		}
 		b := body{line: &p.line}

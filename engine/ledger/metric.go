@@ -17,6 +17,7 @@ const (
 	MoE         Group = "moe"
 	TimersGroup Group = "timers"
 	Network     Group = "nccl"
+	Cards       Group = "gpu"
 )
 
 // Unit is what a metric's values are counted in.
@@ -42,15 +43,27 @@ const (
 	Ratio           Unit = "ratio"
 	PerToken        Unit = "per verified token"
 	Flag            Unit = "flag"
+
+	Seconds            Unit = "s"
+	RequestsPerSecond  Unit = "requests/s"
+	TFLOPsPerSecond    Unit = "TFLOP/s"
+	GigabytesPerSecond Unit = "GB/s"
+	Watts              Unit = "W"
+	Megahertz          Unit = "MHz"
+	Celsius            Unit = "°C"
+	Errors             Unit = "errors"
 )
 
 // Kind says how a metric's values follow each other.
 type Kind string
 
-// The kinds. A Counter only grows while its engine lives: show its increase.
+// The kinds. A Counter only grows while its engine lives: show its increase. A Histogram
+// has no series of its own key: its parts are <key>_bucket, <key>_sum and <key>_count,
+// each the increase since the reading before.
 const (
-	Gauge   Kind = "gauge"
-	Counter Kind = "counter"
+	Gauge     Kind = "gauge"
+	Counter   Kind = "counter"
+	Histogram Kind = "histogram"
 )
 
 // Direction is which way a metric is better.
@@ -114,20 +127,26 @@ type Metric struct {
 	// Label says what tells series of this metric apart; empty: there is only one.
 	Label     Words
 	Aggregate Aggregation
+	// Engines are the kinds that have this metric in at least one version or setting.
+	Engines Engines
+	// Counted is what a Histogram counts; empty for all other kinds.
+	Counted Unit
 }
 
-// metrics is the table in reading order; byKey finds its entries.
+// metrics is the table of the engine's own log lines in reading order; byKey finds its entries.
 var (
 	metrics = concat(throughputMetrics, speculationMetrics, loadMetrics, cacheMetrics, latencyMetrics,
 		computeMetrics, timerMetrics(CPU), timerMetrics(CUDA), ncclMetrics)
 	byKey = index(metrics)
 )
 
-// Metrics returns the table in reading order: by group, then by importance.
+// Metrics returns the part of the table that the engine's own log lines fill, in reading
+// order: by group, then by importance. All returns the whole table.
 func Metrics() []Metric { return append([]Metric(nil), metrics...) }
 
-// Lookup finds a metric by its key.
-func Lookup(key string) (Metric, bool) {
+// own finds a metric of the engine's own log lines. The parser asks only for those:
+// another engine's name in a line of ours is a field that the line's layout doesn't know.
+func own(key string) (Metric, bool) {
 	i, ok := byKey[key]
 	if !ok {
 		return Metric{}, false
@@ -150,6 +169,9 @@ func concat(tables ...[]Metric) []Metric {
 		}
 		if m.Steps == "" {
 			m.Steps = AnySteps
+		}
+		if m.Engines == 0 {
+			m.Engines = OfDeepInfer | alsoIn[m.Key]
 		}
 	}
 	return all

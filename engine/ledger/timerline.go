@@ -46,7 +46,7 @@ func (b *body) timerPart(p string) (key string, unit Unit, x scalar, ok bool) {
 		if x, ok = scanScalar(digits); !ok || x.absent {
 			continue
 		}
-		m, _ := Lookup(keys[k])
+		m, _ := own(keys[k])
 		// calls and share have no word: their unit tells them.
 		if part.member != "" || x.unit == part.suffix {
 			return keys[k], m.Unit, x, true

@@ -216,7 +216,7 @@ func (w *writer) groups() {
 func (w *writer) rest() {
 	timers := w.line.Section == CPU || w.line.Section == CUDA
 	for i, v := range w.line.Values {
-		if _, known := Lookup(v.Key); known || timers && v.Label != "" {
+		if _, known := own(v.Key); known || timers && v.Label != "" {
 			continue
 		}
 		switch {
