@@ -173,6 +173,20 @@ func ssSummary(nameLen int32, fileBytes float64) int32 {
 	return give(trace.Analyze(p, trace.AnalyzeOptions{Name: name, NextN: nextN}).AppendJSON(nil))
 }
 
+// ssSlices writes the single slices behind a row of the summary, as JSON: the longest limit
+// of those with the name that stands at the place that the last ss_space returned, of GPU
+// work or of annotations.
+//
+//go:wasmexport ss_slices
+func ssSlices(nameLen, gpu, limit int32) int32 {
+	p := merged
+	if p == nil {
+		p = reader.Partial()
+	}
+	name := string(src.Space(int(nameLen))[:nameLen])
+	return give(trace.AppendSlices(nil, p, trace.SliceQuery{Name: name, GPU: gpu != 0, Limit: int(limit)}))
+}
+
 // ssColumns writes how many slices this worker keeps in columns, as JSON.
 //
 //go:wasmexport ss_columns

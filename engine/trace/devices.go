@@ -136,10 +136,7 @@ func (d *deviceWork) reach(sp span) {
 
 func (d *deviceWork) finish(a *analysis) Device {
 	x := d.d
-	x.ID = itoa(d.key.device)
-	if r := a.p.names.str(d.key.rank); r != "" {
-		x.ID = r + " " + x.ID
-	}
+	x.ID = a.p.deviceID(d.key)
 	compute, comm, copies := union(d.compute), union(d.comm), union(d.copies)
 	x.Compute, x.Comm, x.Copy = covered(compute), covered(comm), covered(copies)
 	x.Busy, x.ExposedComm = covered(compute, comm, copies), covered(compute, comm)-x.Compute
@@ -155,4 +152,12 @@ func (d *deviceWork) finish(a *analysis) Device {
 	}
 	sortBy(x.Streams, func(s, t *Stream) int { return cmp.Compare(s.ID, t.ID) })
 	return x
+}
+
+// deviceID is a device's number, with the rank before it where pids carry one.
+func (p *Partial) deviceID(k deviceKey) string {
+	if r := p.names.str(k.rank); r != "" {
+		return r + " " + itoa(k.device)
+	}
+	return itoa(k.device)
 }
