@@ -32,6 +32,7 @@ const (
 // Config is what a server is made of. Store and Assets are required.
 type Config struct {
 	Store   store.Traces
+	Hub     *Hub                  // of collectors and captures; nil: this server has none
 	Limits  Limits                // of uploads
 	Grace   time.Duration         // how long a deleted trace can be restored, for the page to say
 	Assets  fs.FS                 // the built browser files; see Built
@@ -89,6 +90,10 @@ func (s *Server) routes(e *echo.Echo) {
 	e.Match(read, staticPrefix+":name", s.assets.serve)
 	e.Match(read, "/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	NewTracesAPI(s.cfg.Store, s.cfg.Limits).Register(e)
+	if s.cfg.Hub != nil {
+		NewCollectorsAPI(s.cfg.Hub).Register(e)
+		NewCapturesAPI(s.cfg.Hub).Register(e)
+	}
 }
 
 // Handler is the server without a listener, for tests and embedding.
@@ -110,6 +115,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
+	}
+	if s.cfg.Hub != nil {
+		s.cfg.Hub.Stop() // polls would else keep the server waiting
 	}
 	// ctx has ended; draining needs a time of its own.
 	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)

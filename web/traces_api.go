@@ -75,15 +75,21 @@ func toJSON(t store.Trace) traceJSON {
 // hexParam reads an id from the path: lower-case hex of just this length.
 func hexParam(c echo.Context, digits int) (string, error) {
 	id := c.Param("id")
-	ok := len(id) == digits
-	for i := 0; ok && i < len(id); i++ {
-		ok = '0' <= id[i] && id[i] <= '9' || 'a' <= id[i] && id[i] <= 'f'
-	}
-	if !ok {
+	if !isHex(id, digits) {
 		return "", &HTTPError{Status: http.StatusBadRequest, Message: "this is no id",
 			Hint: "an id has " + strconv.Itoa(digits) + " hexadecimal digits in lower case"}
 	}
 	return id, nil
+}
+
+// isHex says whether s is lower-case hex of just this length.
+func isHex(s string, digits int) bool {
+	for i := range len(s) {
+		if b := s[i]; (b < '0' || b > '9') && (b < 'a' || b > 'f') {
+			return false
+		}
+	}
+	return len(s) == digits
 }
 
 func traceID(c echo.Context) (string, error) { return hexParam(c, 64) }

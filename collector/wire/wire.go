@@ -7,11 +7,17 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
 	"github.com/stepscope/stepscope/store"
 )
+
+// ErrTaken: another running collector has this name, or a later start on the
+// same host took it over. Nothing of the call was done. Trying again helps once
+// the other is silent; batches must be kept meanwhile.
+var ErrTaken = errors.New("the collector's name is taken")
 
 // Link is a collector's way to its server. Errors that wrap store.ErrInvalid will
 // not go away by trying again; all others may.

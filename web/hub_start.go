@@ -1,0 +1,287 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/collector/wire"
+	"github.com/stepscope/stepscope/store"
+)
+
+// Bounds of a request for captures.
+const (
+	defaultSteps  = 20
+	maxSteps      = 50
+	maxEngines    = 512
+	bytesPerStep  = 5 << 20         // of a DeepInfer trace as JSON: about 4.9 MB
+	idleWindow    = 5 * time.Minute // how old a figure of the load may be
+	runningMetric = "running"
+)
+
+// IdleError refuses captures of engines without load: their traces would be
+// empty steps. A request with Force goes on all the same.
+type IdleError struct{ Engines []string }
+
+// Error names the engines.
+func (e *IdleError) Error() string {
+	return fmt.Sprintf("no sequence is running on %s: the trace would hold empty steps", listed(e.Engines))
+}
+
+// Unwrap gives store.ErrInvalid: asking again the same way does not help.
+func (e *IdleError) Unwrap() error { return store.ErrInvalid }
+
+// listed names the first few of a list.
+func listed(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// RequestCaptures implements wire.Link.
+func (h *Hub) RequestCaptures(ctx context.Context, collector string, q wire.CaptureRequest) ([]store.Capture, error) {
+	if err := h.claim(ctx, collector, process{}); err != nil {
+		return nil, err
+	}
+	q.By = "schedule of " + collector
+	return h.StartCaptures(ctx, q)
+}
+
+// StartCaptures checks a request and queues one capture for each engine, all or
+// none. Refusals are *HTTPError around store.ErrInvalid; for engines without
+// load there is an *IdleError inside.
+func (h *Hub) StartCaptures(ctx context.Context, q wire.CaptureRequest) ([]store.Capture, error) {
+	if err := checkRequest(&q); err != nil {
+		return nil, err
+	}
+	if err := h.load(ctx); err != nil {
+		return nil, err
+	}
+	// Two requests at once must not both find an engine free.
+	h.starting.Lock()
+	defer h.starting.Unlock()
+
+	known, err := h.st.Engines(ctx, q.Deployment)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	if len(known) == 0 {
+		return nil, &HTTPError{Status: http.StatusNotFound, Message: fmt.Sprintf("there is no deployment %q with engines", q.Deployment),
+			Hint: "the fleet page lists the deployments", Err: store.ErrInvalid}
+	}
+	chosen, err := h.choose(q, known)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.checkRoom(ctx, int64(len(chosen))*int64(q.Steps)*bytesPerStep); err != nil {
+		return nil, err
+	}
+	idle, err := h.idle(ctx, chosen)
+	if err != nil {
+		return nil, err
+	}
+	if len(idle) > 0 && !q.Force {
+		return nil, &HTTPError{Status: http.StatusConflict, Message: (&IdleError{idle}).Error(),
+			Hint: `wait for load, or ask again with "force": true`, Err: &IdleError{idle}}
+	}
+	now := h.opt.Now().UTC()
+	var b [8]byte
+	rand.Read(b[:])
+	var made []store.Capture
+	for _, e := range chosen {
+		c := store.Capture{Group: hex.EncodeToString(b[:]), Engine: e.EngineKey, Collector: e.collector, By: cleanText(q.By, maxCollector),
+			Steps: q.Steps, OutputDir: q.OutputDir, Note: q.Note, State: store.Queued, Times: map[store.CaptureState]time.Time{store.Queued: now}}
+		if slices.Contains(idle, e.Name) {
+			c.Warning = "the engine had no running sequence when this was asked"
+		}
+		if c, err = h.st.CreateCapture(ctx, c); err != nil {
+			return nil, errors.Join(err, h.undo(context.WithoutCancel(ctx), made))
+		}
+		made = append(made, c)
+	}
+	h.enqueue(made, now)
+	return made, nil
+}
+
+// enqueue hands new captures to their collectors.
+func (h *Hub) enqueue(made []store.Capture, now time.Time) {
+	h.mu.Lock()
+	for _, c := range made {
+		h.captures.active[c.ID] = &activeCapture{Capture: c, lastTouched: now}
+		if s := h.collectors[c.Collector]; s != nil {
+			h.rouse(s)
+		}
+	}
+	h.mu.Unlock()
+	for _, c := range made {
+		h.publish(Event{Kind: CaptureChanged, Capture: c.ID, State: c.State})
+	}
+}
+
+// undo ends the rows of a request whose later rows could not be written. Rows stay: they are the record.
+func (h *Hub) undo(ctx context.Context, made []store.Capture) (err error) {
+	for _, c := range made {
+		c, failed := applyUpdate(c, store.Capture{State: store.Failed, Error: "the request's other captures could not be written to the store"}, h.opt.Now())
+		err = errors.Join(err, failed, h.st.UpdateCapture(ctx, c))
+	}
+	return err
+}
+
+// checkRequest refuses what no engine could do and fills in the default.
+func checkRequest(q *wire.CaptureRequest) error {
+	refuse := func(message, hint string) error {
+		return &HTTPError{Status: http.StatusBadRequest, Message: message, Hint: hint, Err: store.ErrInvalid}
+	}
+	if q.Steps == 0 {
+		q.Steps = defaultSteps
+	}
+	switch {
+	case q.Deployment == "":
+		return refuse("deployment is missing", `send {"deployment": name, "engines": [names], "steps": 20}`)
+	case q.Steps < 1 || q.Steps > maxSteps:
+		return refuse(fmt.Sprintf("steps is %d", q.Steps), fmt.Sprintf("give 1 to %d; %d are usual", maxSteps, defaultSteps))
+	case len(q.Engines) > maxEngines:
+		return refuse(fmt.Sprintf("%d engines at once", len(q.Engines)), fmt.Sprintf("name at most %d", maxEngines))
+	case q.OutputDir != "" && (!path.IsAbs(q.OutputDir) || path.Clean(q.OutputDir) != q.OutputDir ||
+		len(q.OutputDir) > maxPath || cleanText(q.OutputDir, maxPath) != q.OutputDir):
+		return refuse("output_dir is no clean absolute path",
+			"give a folder on the engine's node, such as /data/traces, without . or .. and without a slash at the end, or leave it out")
+	}
+	q.Note = store.Meta{Note: q.Note}.Clean().Note
+	return nil
+}
+
+// route is an engine and who can capture it.
+type route struct {
+	store.Engine
+	collector string
+}
+
+// choose finds the engines that a request means and refuses those that can't be captured now.
+func (h *Hub) choose(q wire.CaptureRequest, known []store.Engine) ([]route, error) {
+	refuse := func(status int, message, hint string) error {
+		return &HTTPError{Status: status, Message: message, Hint: hint, Err: store.ErrInvalid}
+	}
+	var chosen []route
+	for _, e := range known {
+		named := slices.Contains(q.Engines, e.Name)
+		if len(q.Engines) > 0 && !named {
+			continue
+		}
+		collector, why := h.CanCapture(e.EngineKey)
+		if why != "" {
+			if !named {
+				continue
+			}
+			return nil, refuse(http.StatusConflict, fmt.Sprintf("engine %q can't be captured: %s", e.Name, why), "the collector page shows each target's state and what to do")
+		}
+		chosen = append(chosen, route{e, collector})
+	}
+	for _, name := range q.Engines {
+		if !slices.ContainsFunc(chosen, func(r route) bool { return r.Name == name }) {
+			return nil, refuse(http.StatusNotFound, fmt.Sprintf("deployment %q has no engine %q", q.Deployment, name), "the deployment's page lists its engines")
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, refuse(http.StatusConflict, fmt.Sprintf("no engine of %q can be captured", q.Deployment),
+			"a collector must run that reaches the engines' profile interfaces; the collector page shows each target's state")
+	}
+	if len(chosen) > maxEngines {
+		return nil, refuse(http.StatusBadRequest, fmt.Sprintf("%q has %d engines", q.Deployment, len(chosen)), fmt.Sprintf("name at most %d of them", maxEngines))
+	}
+	now := h.opt.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range chosen {
+		for _, a := range h.captures.active {
+			if a.Engine == e.EngineKey {
+				return nil, refuse(http.StatusConflict, fmt.Sprintf("engine %q is being captured already (capture %d, %s)", e.Name, a.ID, a.State), "wait for its end, or cancel it")
+			}
+		}
+		if left := h.captures.ended[e.EngineKey].Add(h.opt.Cooldown).Sub(now); left > 0 {
+			return nil, refuse(http.StatusTooManyRequests, fmt.Sprintf("engine %q was captured a moment ago and recovers", e.Name),
+				fmt.Sprintf("each capture slows an engine down; ask again in %s", max(left.Round(time.Second), time.Second)))
+		}
+	}
+	return chosen, nil
+}
+
+// CanCapture says which collector can capture an engine, else why none can.
+func (h *Hub) CanCapture(e store.EngineKey) (collector, why string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.opt.Now()
+	why = "no collector reports a profile interface of it"
+	var newest time.Time
+	for name, s := range h.collectors {
+		i, ok := s.targets[e]
+		if !ok {
+			continue
+		}
+		if now.Sub(s.seen) > goneAfter {
+			if collector == "" {
+				why = fmt.Sprintf("its collector %q has not been heard since %s", name, s.seen.UTC().Format(time.RFC3339))
+			}
+			continue
+		}
+		if t := s.report.Targets[i]; t.Health == wire.Down {
+			if collector == "" {
+				why = fmt.Sprintf("its profile interface %s can't be reached", t.ProfileAddr)
+				if t.Problem != nil {
+					why = t.Problem.What
+				}
+			}
+			continue
+		}
+		if collector == "" || s.reported.After(newest) {
+			collector, why, newest = name, "", s.reported
+		}
+	}
+	return collector, why
+}
+
+// checkRoom refuses captures whose traces could not be stored.
+func (h *Hub) checkRoom(ctx context.Context, need int64) error {
+	u, err := h.st.Usage(ctx)
+	if err != nil {
+		return err
+	}
+	if u.Quota > 0 && u.Bytes+need > u.Quota {
+		return &HTTPError{Status: http.StatusInsufficientStorage,
+			Message: fmt.Sprintf("the store has no room for these traces: %s of %s are in use, and about %s would come", sizeText(u.Bytes), sizeText(u.Quota), sizeText(need)),
+			Hint:    "delete traces that nobody needs, capture fewer steps or engines, or start the server with a larger --quota", Err: store.ErrInvalid}
+	}
+	return nil
+}
+
+// idle lists the engines whose newest figure says that nothing runs. Engines
+// without a figure are not called idle.
+func (h *Hub) idle(ctx context.Context, chosen []route) (names []string, err error) {
+	ids := make([]int64, len(chosen))
+	for i, e := range chosen {
+		ids[i] = e.ID
+	}
+	latest, err := h.st.Latest(ctx, ids, []string{runningMetric}, h.opt.Now().Add(-idleWindow).UnixNano())
+	if err != nil {
+		return nil, err
+	}
+	running := map[int64]float64{}
+	for _, l := range latest {
+		running[l.Engine] += l.Value
+	}
+	for _, e := range chosen {
+		if v, ok := running[e.ID]; ok && v == 0 {
+			names = append(names, e.Name)
+		}
+	}
+	return names, nil
+}
