@@ -1,4 +1,4 @@
-// Package sqlite keeps traces in one SQLite file: one file to copy or to back
+// Package sqlite keeps traces and statistics in one SQLite file: one file to copy or to back
 // up is the whole state of the product.
 //
 // One connection writes and a small pool reads. In WAL mode readers never wait
@@ -51,7 +51,7 @@ const (
 	openTries = 20
 )
 
-// Store is a database file. It implements store.Traces.
+// Store is a database file. It implements store.Store.
 type Store struct {
 	path string
 	opt  store.Options
@@ -65,9 +65,12 @@ type Store struct {
 	mu     sync.Mutex
 	active map[string]bool // uploads that somebody appends to right now
 	failed []int64         // blobs of failed transfers that could not be removed then
+
+	layoutMu sync.Mutex
+	layoutOf map[int64]*layout // by id; read so far
 }
 
-var _ store.Traces = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // Open opens the database file at path and creates it, readable by its owner
 // only, if it isn't there. After an unclean end it checks the file first.
@@ -91,7 +94,7 @@ func Open(ctx context.Context, path string, opt store.Options) (*Store, error) {
 	// no harm.
 	unclean := logSize(abs) > 0
 
-	s := &Store{path: abs, opt: opt.WithDefaults(), now: time.Now, free: freeSpace, active: map[string]bool{}}
+	s := &Store{path: abs, opt: opt.WithDefaults(), now: time.Now, free: freeSpace, active: map[string]bool{}, layoutOf: map[int64]*layout{}}
 	s.foldAt.Store(s.logLimit())
 	if err := s.connect(); err != nil {
 		return nil, err

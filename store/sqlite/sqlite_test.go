@@ -19,7 +19,7 @@ import (
 
 const mib = storetest.MiB
 
-func open(t *testing.T, dir string, o store.Options) store.Traces {
+func open(t *testing.T, dir string, o store.Options) store.Store {
 	t.Helper()
 	return openStore(t, filepath.Join(dir, "test.db"), o)
 }

@@ -16,7 +16,7 @@ import (
 
 // Open opens a backend whose data lives at dir. Opened again with the same dir
 // after Close, it must find what it had stored.
-type Open func(t *testing.T, dir string, o store.Options) store.Traces
+type Open func(t *testing.T, dir string, o store.Options) store.Store
 
 // MiB is the size at whose multiples backends are most likely to err.
 const MiB = 1 << 20
@@ -50,6 +50,9 @@ func RunTests(t *testing.T, open Open) {
 		{"UploadBusy", testUploadBusy},
 		{"SameBytesAtOnce", testSameBytesAtOnce},
 		{"ReadersDuringUpload", testReadersDuringUpload},
+		{"Deliver", testDeliver},
+		{"Captures", testCaptures},
+		{"Summaries", testSummaries},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open) })
 	}
@@ -71,7 +74,7 @@ func ID(b []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-func fresh(t *testing.T, open Open, o store.Options) store.Traces {
+func fresh(t *testing.T, open Open, o store.Options) store.Store {
 	t.Helper()
 	st := open(t, t.TempDir(), o)
 	t.Cleanup(func() {

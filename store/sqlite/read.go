@@ -1,0 +1,180 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stepscope/stepscope/store"
+)
+
+// points is one series as it is read. ids grow by arrival.
+type points struct {
+	times, steps []int64
+	flags        []store.Flags
+	values       []float64
+	ids          []int64
+}
+
+func (p *points) Len() int { return len(p.times) }
+
+func (p *points) add(id, time, step int64, flags store.Flags, v float64) {
+	p.times, p.steps, p.flags, p.values, p.ids = append(p.times, time), append(p.steps, step), append(p.flags, flags), append(p.values, v), append(p.ids, id)
+}
+
+// order sorts by time, equal times by arrival.
+func (p *points) order() {
+	sorted := true
+	for i := 1; i < len(p.times) && sorted; i++ {
+		sorted = p.times[i-1] < p.times[i] || p.times[i-1] == p.times[i] && p.ids[i-1] < p.ids[i]
+	}
+	if sorted {
+		return
+	}
+	at := make([]int, len(p.times))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortFunc(at, func(a, b int) int {
+		return cmp.Or(cmp.Compare(p.times[a], p.times[b]), cmp.Compare(p.ids[a], p.ids[b]))
+	})
+	q := points{}
+	for _, i := range at {
+		q.add(p.ids[i], p.times[i], p.steps[i], p.flags[i], p.values[i])
+	}
+	*p = q
+}
+
+// gather reads the columns of a plan in a time range on one state of the database.
+func (s *Store) gather(ctx context.Context, p *plan, from, to int64) ([]points, error) {
+	out := make([]points, len(p.columns))
+	var captures []store.Event
+	err := s.read(ctx, func(tx *sql.Tx) (err error) {
+		if captures, err = perturbations(tx, p.engine, from, to); err != nil {
+			return err
+		}
+		return s.head(tx, p, from, to, out)
+	})
+	for i := range out {
+		out[i].order()
+		perturb(&out[i], captures)
+	}
+	return out, err
+}
+
+// head reads the rows that lie as they came.
+func (s *Store) head(tx *sql.Tx, p *plan, from, to int64, out []points) error {
+	type use struct{ pos, out int }
+	uses := map[int64][]use{}
+	var order []int64
+	for i, c := range p.columns {
+		for _, at := range c.places {
+			if uses[at.layout] == nil {
+				order = append(order, at.layout)
+			}
+			uses[at.layout] = append(uses[at.layout], use{int(at.pos), i})
+		}
+	}
+	for _, layout := range order {
+		var vals sql.RawBytes
+		err := each(tx, func(scan scanner) error {
+			var id, time, step int64
+			var flags store.Flags
+			if err := scan(&id, &time, &step, &flags, &vals); err != nil {
+				return err
+			}
+			for _, u := range uses[layout] {
+				v, ok := valueAt(vals, u.pos)
+				if !ok {
+					return fmt.Errorf("%w: row %d has %d bytes of values", store.ErrCorrupt, id, len(vals))
+				}
+				if !math.IsNaN(v) {
+					out[u.out].add(id, time, step, flags, v)
+				}
+			}
+			return nil
+		}, `SELECT id, time, step, flags, vals FROM sample WHERE engine = ? AND layout = ? AND time >= ? AND time < ? ORDER BY time, id`, p.engine, layout, from, to)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// valueAt unpacks one value of a row.
+func valueAt(vals []byte, pos int) (float64, bool) {
+	if len(vals) < 8*(pos+1) {
+		return 0, false
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(vals[8*pos:])), true
+}
+
+// perturbations are the captures during which an engine's samples were taken.
+func perturbations(tx *sql.Tx, engine, from, to int64) (out []store.Event, err error) {
+	err = each(tx, func(scan scanner) error {
+		e, err := scanEvent(scan)
+		out = append(out, e)
+		return err
+	}, eventColumns+`WHERE engine = ? AND stop >= ? AND start < ? AND kind = ? ORDER BY start, id`, engine, from, to, string(store.CaptureEvent))
+	return out, err
+}
+
+// perturb marks what was taken during captures.
+func perturb(p *points, captures []store.Event) {
+	for _, c := range captures {
+		first, _ := slices.BinarySearch(p.times, c.From)
+		for i := first; i < len(p.times) && p.times[i] <= c.To; i++ {
+			p.flags[i] |= store.Perturbed
+		}
+	}
+}
+
+// Read implements store.Samples. No transaction is open while yield runs.
+func (s *Store) Read(ctx context.Context, sel store.Selection, yield func(*store.Series) error) error {
+	from, to := sel.Range()
+	plans, err := s.plans(ctx, sel.Engines, sel.Metrics)
+	if err != nil {
+		return s.failure("read samples", err)
+	}
+	for i := range plans {
+		p := &plans[i]
+		got, err := s.gather(ctx, p, from, to)
+		if err != nil {
+			return s.failure(fmt.Sprintf("read samples of engine %d", p.engine), err)
+		}
+		for c := range got {
+			if got[c].Len() == 0 {
+				continue
+			}
+			series := store.Series{Engine: p.engine, Column: p.columns[c].Column,
+				Times: got[c].times, Steps: got[c].steps, Flags: got[c].flags, Values: got[c].values}
+			if err := yield(&series); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Columns implements store.Samples.
+func (s *Store) Columns(ctx context.Context, sel store.Selection) (out []store.SeriesInfo, err error) {
+	err = s.Read(ctx, sel, func(r *store.Series) error {
+		out = append(out, store.SeriesInfo{Engine: r.Engine, Column: r.Column, First: r.Times[0], Last: r.Times[len(r.Times)-1]})
+		return nil
+	})
+	return out, err
+}
+
+// Latest implements store.Samples.
+func (s *Store) Latest(ctx context.Context, engines []int64, metrics []string, since int64) (out []store.Latest, err error) {
+	err = s.Read(ctx, store.Selection{Engines: engines, Metrics: metrics, From: since, To: store.MaxTime + 1}, func(r *store.Series) error {
+		n := len(r.Times) - 1
+		out = append(out, store.Latest{Engine: r.Engine, Column: r.Column, Time: r.Times[n], Step: r.Steps[n], Flags: r.Flags[n], Value: r.Values[n]})
+		return nil
+	})
+	return out, err
+}

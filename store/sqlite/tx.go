@@ -1,0 +1,67 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/stepscope/stepscope/store"
+)
+
+// read runs f on one consistent state of the database. f must be short: as long
+// as it runs, the log can't be folded.
+func (s *Store) read(ctx context.Context, f func(tx *sql.Tx) error) error {
+	tx, err := s.r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return explain(err)
+	}
+	defer tx.Rollback() // nothing to commit
+	return explain(f(tx))
+}
+
+type scanner func(dest ...any) error
+
+// each calls f for every row of a query.
+func each(tx *sql.Tx, f func(scan scanner) error, query string, args ...any) error {
+	rows, err := tx.Query(query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// list is a list of numbers or texts as one parameter, for json_each.
+func list[T any](items []T) string {
+	if len(items) == 0 {
+		return "[]"
+	}
+	b, err := json.Marshal(items)
+	if err != nil {
+		panic(err) // only numbers and texts come here
+	}
+	return string(b)
+}
+
+// failure says where something failed and what to do about it.
+func (s *Store) failure(what string, err error) error {
+	next := ""
+	switch {
+	case errors.Is(err, store.ErrDiskFull):
+		next = "; make room on that disk and try again, nothing of it was stored"
+	case errors.Is(err, store.ErrBusy):
+		next = "; another program holds the database: end it or wait, then try again"
+	case errors.Is(err, store.ErrCorrupt):
+		next = "; put back a backup, or rescue the file with sqlite3's .recover"
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalid):
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return fmt.Errorf("%s in database %q: %w%s", what, s.path, err, next)
+}
