@@ -253,7 +253,7 @@ export class App {
       return;
     }
     if (trace.state === "done") {
-      this.results.show(trace.read!, trace.stats!);
+      this.results.show(trace.read!, trace.stats!, (name, gpu, limit) => trace.reading?.slices(name, gpu, limit) ?? Promise.resolve(null));
       document.title = `${harmless(trace.name)} · ${this.title}`;
     } else {
       this.results.clear();

@@ -7,7 +7,7 @@ import { t } from "./strings";
 import { sparkline } from "./spark";
 import type { Histogram } from "./summary";
 
-export type CellType = "ns" | "int" | "milli" | "ppm" | "text" | "name" | "bytes" | "hist" | "tag";
+export type CellType = "ns" | "int" | "milli" | "ppm" | "text" | "name" | "bytes" | "hist" | "tag" | "delta" | "rel" | "open";
 
 /** A column as the page's header declares it. */
 export interface Column {
@@ -18,14 +18,19 @@ export interface Column {
   head: HTMLTableCellElement;
   /** For times: the one unit of the column; set anew whenever the rows change, as is span. */
   unit: Unit | null;
-  /** For histograms: the first bucket of all rows and the one after the last, so that rows can be compared. */
+  /** Columns of one name share their unit; "": a column by itself. */
+  unitGroup: string;
+  /**
+   * For histograms: the first bucket of all rows and the one after the last, so that rows can be compared; for
+   * differences: the largest one, either way.
+   */
   span: { from: number; to: number };
 }
 
 /** undefined: not known yet or not meant for this row (blank). null: does not exist (–, with its reason). */
 export type CellValue = Value | Histogram;
 
-const numeric: ReadonlySet<CellType> = new Set(["ns", "int", "milli", "ppm", "bytes"]);
+const numeric: ReadonlySet<CellType> = new Set(["ns", "int", "milli", "ppm", "bytes", "delta", "rel"]);
 
 export function isNumeric(type: CellType): boolean {
   return numeric.has(type);
@@ -44,28 +49,48 @@ export function columnsOf(table: HTMLTableElement): Column[] {
     def: head.dataset["def"] ?? "",
     head,
     unit: null,
+    unitGroup: head.dataset["unitGroup"] ?? "",
     span: { from: 0, to: 0 },
   }));
 }
 
 /**
- * Fits a column to its values: times get one unit for all, histograms one axis. The unit is written into
- * the header.
+ * Fits columns to their values: times get one unit for a column or a group of columns, histograms and differences
+ * one axis. The unit is written into the header.
  */
-export function fitColumn(column: Column, values: readonly CellValue[]): void {
-  if (column.type === "hist") {
-    const all = values.filter((v): v is Histogram => typeof v === "object" && v !== null && v.counts.length > 0);
-    column.span = {
-      from: Math.min(...all.map((h) => h.first)),
-      to: Math.max(...all.map((h) => h.first + h.counts.length)),
-    };
-    return;
+export function fitColumns(columns: readonly Column[], values: (column: Column) => readonly CellValue[]): void {
+  const groups = new Map<string, Column[]>();
+  for (const c of columns) {
+    if (c.type === "hist") fitHistogram(c, values(c));
+    else if (c.type === "ppm" || c.type === "rel") showUnit(c, "%");
+    else if (c.type === "ns" || c.type === "delta") {
+      const key = c.unitGroup === "" ? `:${c.key}` : c.unitGroup;
+      groups.set(key, [...(groups.get(key) ?? []), c]);
+    }
   }
+  for (const group of groups.values()) {
+    const sizes = group.map((c) => [...numbers(values(c))]);
+    const unit = columnUnit(sizes.flat());
+    group.forEach((c, i) => {
+      const most = sizes[i]!.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
+      c.unit = unit;
+      if (c.type === "delta") c.span = { from: -most, to: most };
+      showUnit(c, sizes[i]!.length > 0 ? unit.name : "");
+    });
+  }
+}
+
+function fitHistogram(column: Column, values: readonly CellValue[]): void {
+  const all = values.filter((v): v is Histogram => typeof v === "object" && v !== null && v.counts.length > 0);
+  column.span = {
+    from: Math.min(...all.map((h) => h.first)),
+    to: Math.max(...all.map((h) => h.first + h.counts.length)),
+  };
+}
+
+function showUnit(column: Column, name: string): void {
   const place = column.head.querySelector("[data-role=unit]");
-  const sizes = column.type === "ns" ? [...numbers(values)] : [];
-  if (column.type === "ns") column.unit = columnUnit(sizes);
-  const name = column.type === "ns" ? (sizes.length > 0 ? column.unit?.name : "") : column.type === "ppm" ? "%" : undefined;
-  if (place !== null && name !== undefined) place.textContent = name;
+  if (place !== null) place.textContent = name;
 }
 
 function* numbers(values: readonly CellValue[]): Generator<number> {
@@ -81,6 +106,10 @@ export function shown(column: Column, value: CellValue): string {
   switch (column.type) {
     case "ns":
       return inUnit(value, column.unit ?? { name: "ns", scale: 1 });
+    case "delta":
+      return signed(value, inUnit(value, column.unit ?? { name: "ns", scale: 1 }));
+    case "rel":
+      return signed(value, percentNumber(value));
     case "milli":
       return sig3(value / 1000);
     case "ppm":
@@ -92,6 +121,12 @@ export function shown(column: Column, value: CellValue): string {
   }
 }
 
+/** A difference always says its direction. */
+export function signed(value: number, text: string): string {
+  if (value > 0) return `+${text}`;
+  return value < 0 && !/^[−>]/.test(text) ? `−${text.replace(/^-/, "")}` : text;
+}
+
 /** The exact value with its unit, for the title and the inspect line. */
 export function exact(column: Column, value: CellValue): string {
   if (value === undefined || value === null) return "";
@@ -100,6 +135,10 @@ export function exact(column: Column, value: CellValue): string {
   switch (column.type) {
     case "ns":
       return exactNs(value);
+    case "delta":
+      return signed(value, exactNs(value).replace("-", "−"));
+    case "rel":
+      return signed(value, `${(value / 1e4).toFixed(4)} %`.replace("-", "−"));
     case "milli":
       return (value / 1000).toFixed(3);
     case "ppm":
@@ -133,8 +172,18 @@ export function fillCell(td: HTMLElement, column: Column, value: CellValue, reas
   if (column.type === "name") shorten(place, td, shown(column, value));
   if (column.type === "tag") place.dataset["tag"] = String(value);
   if (column.type === "ppm") td.style.setProperty("--share", String(Math.min(1, Math.max(0, Number(value) / 1e6))));
+  if (column.type === "delta") bar(td, column, Number(value));
   if (column.type === "text") td.title = shown(column, value); // it may be cut
   if (isNumeric(column.type)) td.title = exact(column, value);
+}
+
+/** A bar from the middle of the cell, as long as the difference is beside the largest of the column. */
+function bar(td: HTMLElement, column: Column, value: number): void {
+  const most = column.span.to;
+  const part = most > 0 ? Math.max(-1, Math.min(1, value / most)) : 0;
+  td.dataset["sign"] = value > 0 ? "more" : value < 0 ? "less" : "same";
+  td.style.setProperty("--from", String(50 + Math.min(0, part) * 50));
+  td.style.setProperty("--to", String(50 + Math.max(0, part) * 50));
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The kernels, by class and name. */
 
+import type { Behind } from "./behind";
 import { byID, fromTemplate, role } from "./dom";
 import { definition } from "./fact";
 import { exactNs, percent, ppm, time } from "./format";
@@ -16,7 +17,7 @@ export class KernelsView {
   private kernels: readonly Kernel[] = [];
   private total = 0;
 
-  constructor() {
+  constructor(behind: Behind) {
     this.table = new DataTable<Kernel>("kernels", {
       value: (k, key) => (key === "share_ppm" ? ppm(k.total_ns, this.total) : k[key as keyof Kernel]),
       id: (k) => k.name,
@@ -24,6 +25,7 @@ export class KernelsView {
       reason: () => t.absent.noBusy,
       samples: (k, key) =>
         key === "share_ppm" ? t.samples.gpuShare(time(this.total)) : key.endsWith("_ns") ? t.samples.kernels(k.count) : "",
+      behind: (k) => (this.kernels.length > 0 ? behind.of(k.name, true, k.count) : null),
       only: (k) => this.chosen === null || k.class === this.chosen,
       decorate: (tr, k) => {
         const cell = tr.querySelector<HTMLElement>("[data-key=name]")!;

@@ -121,8 +121,8 @@ function move(from: HTMLElement, to: HTMLElement | null): void {
 }
 
 function open(at: HTMLElement | null): boolean {
-  const here = at?.matches("[data-key]") ? at.closest<HTMLElement>("tr[data-open]") : null;
-  here?.click();
+  const here = at?.matches("[data-key]") ? at.closest<HTMLElement>("tr[data-open], tr[data-behind]") : null;
+  if (here != null) at!.click(); // what the row does may depend on the cell
   return here != null;
 }
 

@@ -20,6 +20,7 @@ interface Exports {
   ss_merge_space(n: number): number;
   ss_merge(n: number): number;
   ss_summary(nameLen: number, fileBytes: number): number;
+  ss_slices(nameLength: number, gpu: number, limit: number): number;
   ss_columns(): number;
   ss_error(): number;
 }
@@ -117,12 +118,24 @@ export class TraceModule {
 
   /** The summary JSON of everything read and merged. */
   summary(name: string, fileBytes: number): string {
-    const utf8 = new TextEncoder().encode(name);
-    const at = this.call(() => this.ss.ss_space(utf8.byteLength));
-    new Uint8Array(this.ss.mem.buffer, at >>> 0, utf8.byteLength).set(utf8);
-    const n = this.call(() => this.ss.ss_summary(utf8.byteLength, fileBytes));
+    const length = this.give(name);
+    const n = this.call(() => this.ss.ss_summary(length, fileBytes));
     if (n < 0) throw this.error();
     return this.text(n);
+  }
+
+  /** The longest slices of a name, as JSON. */
+  slices(name: string, gpu: boolean, limit: number): string {
+    const length = this.give(name);
+    return this.text(this.call(() => this.ss.ss_slices(length, gpu ? 1 : 0, limit)));
+  }
+
+  /** Writes a text where the next call looks for it and returns its length in bytes. */
+  private give(text: string): number {
+    const utf8 = new TextEncoder().encode(text);
+    const at = this.call(() => this.ss.ss_space(utf8.byteLength));
+    new Uint8Array(this.ss.mem.buffer, at >>> 0, utf8.byteLength).set(utf8);
+    return utf8.byteLength;
   }
 
   columns(): string {

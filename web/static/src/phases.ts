@@ -1,5 +1,6 @@
 /** The table of CPU annotations: nested per thread, or flat by group, or what a preview has of them. */
 
+import type { Behind } from "./behind";
 import { fromTemplate, role } from "./dom";
 import { folded, plain, type Folded } from "./fold";
 import { percent, ppm, time } from "./format";
@@ -37,7 +38,7 @@ export class PhasesView {
   private readonly buttons = [...document.querySelectorAll<HTMLElement>("[data-action=phases-view]")];
   private summary: Summary | null = null;
 
-  constructor() {
+  constructor(private readonly behind: Behind) {
     this.table = new DataTable<Row>("phases", this.spec());
     for (const b of this.buttons) {
       b.addEventListener("click", () => {
@@ -125,6 +126,10 @@ export class PhasesView {
     this.render();
   }
 
+  private count(name: string): number {
+    return this.summary?.phases.find((p) => p.name === name)?.count ?? 0;
+  }
+
   private groupRow(group: string, rows: readonly Row[], whole: number): HTMLElement {
     const tr = fromTemplate("tpl-phases-group");
     role(tr, "text").textContent = t.group[group] ?? group;
@@ -152,6 +157,8 @@ export class PhasesView {
       text: (r) => `${r.name} ${r.thread ?? ""}`,
       reason: (r, key) => (key === "share_ppm" ? t.absent.noSteps : (r.rows ?? 1) > 1 ? t.absent.summed : t.absent.none),
       samples: (r, key) => this.samples(r, key),
+      // A row of the tree stands for its place in the nesting, the slices are all of its name.
+      behind: (r) => (r.fold === undefined && this.summary !== null ? this.behind.of(r.name, false, this.count(r.name)) : null),
       decorate: (tr, r) => {
         dimPrefix(tr, r.name);
         if (r.fold !== undefined) markFold(tr, r.fold);

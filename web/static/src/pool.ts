@@ -7,7 +7,7 @@ import type { WorkerReader } from "./reader";
 import { sniff, sniffBytes } from "./sniff";
 import { firstPart } from "./source";
 import type { Standby } from "./standby";
-import { parseSummary, type Columns, type Preview, type ReadSummary } from "./summary";
+import { parseSummary, type Columns, type Preview, type ReadSummary, type Slices } from "./summary";
 
 /** Below this size a second worker's start costs more than it saves. */
 const splitFrom = 8e6;
@@ -66,6 +66,12 @@ export class Reading {
       this.release();
       throw err instanceof ReadError ? err : new ReadError(asFailure(err));
     }
+  }
+
+  /** The longest slices of a name; null when the workers were let go for another trace. */
+  async slices(name: string, gpu: boolean, limit: number): Promise<Slices | null> {
+    const first = this.readers[0];
+    return first === undefined ? null : (JSON.parse(await first.slices(name, gpu, limit)) as Slices);
   }
 
   cancel(): void {

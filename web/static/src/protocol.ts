@@ -40,7 +40,8 @@ export type Request =
   | { op: "partial" }
   | { op: "columns" }
   | { op: "merge"; partial: ArrayBuffer }
-  | { op: "summary"; name: string; bytes: number };
+  | { op: "summary"; name: string; bytes: number }
+  | { op: "slices"; name: string; gpu: boolean; limit: number };
 
 export type ToWorker = { id: number; request: Request };
 

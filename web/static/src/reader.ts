@@ -63,6 +63,9 @@ export class WorkerReader implements RangeReader {
   summary(name: string, bytes: number): Promise<string> {
     return this.ask({ op: "summary", name, bytes });
   }
+  slices(name: string, gpu: boolean, limit: number): Promise<string> {
+    return this.ask({ op: "slices", name, gpu, limit });
+  }
 
   close(): void {
     this.worker.terminate();

@@ -1,5 +1,6 @@
 /** All result blocks of the trace page: one set, filled anew for each trace that is shown. */
 
+import { Behind, type AskSlices } from "./behind";
 import { ChartSet } from "./charting";
 import { byID, partNode, type Part } from "./dom";
 import { download, exportName } from "./exports";
@@ -20,11 +21,12 @@ const optional = ["collectives", "kernels", "categories"];
 
 export class Results {
   private readonly health = new HealthView();
-  private readonly phases = new PhasesView();
+  private readonly behind = new Behind((index) => this.steps.select(index));
+  private readonly phases = new PhasesView(this.behind);
   private readonly shapes: ShapesView;
   readonly steps: StepsView;
   private readonly gpu = new GPUView();
-  private readonly kernels = new KernelsView();
+  private readonly kernels = new KernelsView(this.behind);
   private readonly categories = new CategoriesView();
   private readonly saving = document.querySelector<HTMLButtonElement>("[data-export=summary]")!;
   private read: ReadSummary | null = null;
@@ -60,8 +62,9 @@ export class Results {
     this.shapes.preview(p.shapes);
   }
 
-  show(read: ReadSummary, stats: ReadStats): void {
+  show(read: ReadSummary, stats: ReadStats, ask: AskSlices): void {
     const { summary } = read;
+    this.behind.show(summary, ask);
     this.read = read;
     this.saving.hidden = false;
     const name = summary.file.name;

@@ -223,6 +223,25 @@ export interface Summary {
   events_by_phase: Record<string, number>;
 }
 
+/** The single slices behind a row: the longest of them, of all that were kept. */
+export interface Slices {
+  name: string;
+  count: number;
+  longest: readonly SingleSlice[];
+}
+
+export interface SingleSlice {
+  /** From the trace's start. */
+  start_ns: number;
+  dur_ns: number;
+  /** Of annotations. */
+  pid?: string;
+  tid?: string;
+  /** Of GPU work. */
+  device?: string;
+  stream?: number;
+}
+
 /** How many slices are kept in columns, beside the sums that cover all of them. */
 export interface Columns {
   kept: number;

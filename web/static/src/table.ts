@@ -1,6 +1,6 @@
 /** One of the page's tables: fills, sorts, filters, groups, exports; its state is in the address. */
 
-import { columnsOf, exact, fillCell, fitColumn, isNumeric, shown, type CellValue, type Column } from "./cells";
+import { columnsOf, exact, fillCell, fitColumns, isNumeric, shown, type CellValue, type Column } from "./cells";
 import { fromTemplate, maybeRole, role } from "./dom";
 import { download, exportName, toCSV, toJSON, toMarkdown, type Cell } from "./exports";
 import { inspectable } from "./inspect";
@@ -35,6 +35,8 @@ export interface TableSpec<R> {
   open?(row: R): void;
   /** Which rows open, where not all of them do. */
   canOpen?(row: R): boolean;
+  /** What stands behind a row's figures, shown below it on a click on one; null: nothing. */
+  behind?(row: R): HTMLElement | null;
   /** A further condition on rows, beside the filter's words. */
   only?: (row: R) => boolean;
   /** The rows, where some are sums of others: each single one (for words and files), or those to look at. */
@@ -43,6 +45,11 @@ export interface TableSpec<R> {
   note?(each: boolean): string;
   /** Keys of columns that say the same in every row, which the note says instead. */
   hide?: readonly string[];
+}
+
+/** Whether a click was on a figure, not on a row's name. */
+function onFigure(event: MouseEvent): boolean {
+  return event.target instanceof Element && event.target.closest("td.num, td.share, td.hist") !== null;
 }
 
 export class DataTable<R> {
@@ -103,7 +110,7 @@ export class DataTable<R> {
   render(): void {
     const { spec } = this;
     const all = spec.rows === undefined ? this.rows : [...spec.rows(true), ...spec.rows(false)];
-    for (const c of this.columns) fitColumn(c, all.map((r) => spec.value(r, c.key)));
+    fitColumns(this.columns, (c) => all.map((r) => spec.value(r, c.key)));
     const sort = this.sorting();
     this.placed = this.arranged(this.source(this.filtering));
     for (const c of this.columns) {
@@ -130,7 +137,9 @@ export class DataTable<R> {
     return arrange(rows, {
       value: (r) => {
         const v = sort === null ? 0 : spec.value(r, sort.column.key);
-        return typeof v === "object" && v !== null ? undefined : v;
+        if (typeof v === "object" && v !== null) return undefined;
+        // Of differences the large ones are looked for, whichever way they go.
+        return sort?.column.type === "delta" && typeof v === "number" ? Math.abs(v) : v;
       },
       descending: sort?.descending ?? false,
       keep: (r) => (spec.only?.(r) ?? true) && matches(spec.text(r)),
@@ -190,12 +199,36 @@ export class DataTable<R> {
     if (spec.depth !== undefined) tr.style.setProperty("--depth", String(spec.depth(row)));
     if (spec.open !== undefined && (spec.canOpen?.(row) ?? true)) {
       tr.dataset["open"] = "";
-      tr.addEventListener("click", () => {
+      tr.addEventListener("click", (event) => {
+        if (spec.behind !== undefined && onFigure(event)) return;
         if (getSelection()?.isCollapsed !== false) spec.open!(row);
       });
     }
     spec.decorate?.(tr, row);
     to.append(tr);
+    if (spec.behind !== undefined) this.appendBehind(to, tr, row);
+  }
+
+  /** Lets the row's figures be opened, and shows what is behind those of the row that is. */
+  private appendBehind(to: DocumentFragment, tr: HTMLTableRowElement, row: R): void {
+    const id = this.spec.id(row);
+    const key = `${this.name}.at`;
+    const open = getState(key) === id;
+    const behind = open ? this.spec.behind!(row) : null;
+    tr.dataset["behind"] = String(open);
+    tr.addEventListener("click", (event) => {
+      if (!onFigure(event) || getSelection()?.isCollapsed === false) return;
+      setState(key, open ? null : id, true);
+      this.render();
+    });
+    if (behind === null) return;
+    const below = document.createElement("tr");
+    below.className = "below";
+    const cell = document.createElement("td");
+    cell.colSpan = this.columns.length;
+    cell.append(behind);
+    below.append(cell);
+    to.append(below);
   }
 
   private notes(): void {
@@ -286,18 +319,19 @@ export class DataTable<R> {
     // Files for computing hold the single rows; a table to paste is as shown.
     const each = this.arranged(this.source(true)).map((p) => p.row);
     if (format === "json") {
-      const text = toJSON(keys(this.columns), each.map((r) => values(r, this.columns)));
+      const whole = this.columns.filter((c) => c.type !== "open");
+      const text = toJSON(keys(whole), each.map((r) => values(r, whole)));
       download(exportName(this.traceName, this.name, "json"), "application/json", text);
       return;
     }
-    const columns = this.columns.filter((c) => c.type !== "hist");
+    const columns = this.columns.filter((c) => c.type !== "hist" && c.type !== "open");
     if (format === "csv") {
       const text = toCSV(keys(columns), each.map((r) => values(r, columns)));
       download(exportName(this.traceName, this.name, "csv"), "text/csv", text);
       return;
     }
     const header = columns.map((c) => {
-      const unit = c.type === "ns" ? c.unit?.name : c.type === "ppm" ? "%" : undefined;
+      const unit = c.type === "ns" || c.type === "delta" ? c.unit?.name : c.type === "ppm" || c.type === "rel" ? "%" : undefined;
       return unit === undefined ? c.label : `${c.label} (${unit})`;
     });
     const cells = this.visible.map((r) =>

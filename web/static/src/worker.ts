@@ -125,6 +125,8 @@ async function answer(request: Request): Promise<{ value: unknown; transfer?: Tr
       return { value: reader().columns() };
     case "summary":
       return { value: reader().summary(request.name, request.bytes) };
+    case "slices":
+      return { value: reader().slices(request.name, request.gpu, request.limit) };
   }
 }
 
