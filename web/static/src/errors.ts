@@ -26,6 +26,10 @@ export function explain(f: Failure, name: string, readBytes: number): Shown {
       return { title, detail: `${t.error.read} (${own})`, hint: t.error.readHint };
     case "fetch":
       return { title, detail: `${t.error.fetch} (${own})`, hint: f.hint === "" ? t.error.fetchHint : f.hint };
+    case "updated":
+      return { title, detail: t.error.updated, hint: t.error.updatedHint };
+    case "offline":
+      return { title, detail: `${t.error.offline} (${own})`, hint: t.error.offlineHint };
     case "empty":
       return { title, detail: t.error.empty, hint: t.error.emptyHint };
     case "trace": {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { readJoined } from "./join";
-import { toEnd, type FromWorker, type RangeResult, type ToWorker } from "./protocol";
+import { toEnd, type FromWorker, type RangeResult, type ReadError, type ToWorker } from "./protocol";
 import { WorkerReader } from "./reader";
 import { Standby } from "./standby";
 
@@ -125,4 +125,21 @@ test("where a reader does not start, taking fails and leaves none running; one n
   assert.equal(readers.length, 2);
   assert.deepEqual(FakeWorker.all.map((w) => w.asked.filter((m) => m.request.op === "init").length), [1, 1, 1, 1]);
   assert.ok(readers.every((r) => r.alive) && !whole!.terminated);
+});
+
+test("parts that an updated server no longer has, or a server that is gone, are told apart from a crash", async () => {
+  const fetched = globalThis.fetch;
+  const compiled = WebAssembly.compileStreaming;
+  try {
+    const ask = async (answer: () => Promise<Response>) => {
+      Object.assign(globalThis, { fetch: answer });
+      Object.assign(WebAssembly, { compileStreaming: async (r: Promise<Response>) => ((await r).ok ? {} : Promise.reject(new TypeError("bad"))) });
+      return new Standby({ worker: "w", wasm: "m" }).take(1).then(() => "none", (err: ReadError) => err.failure.code);
+    };
+    assert.equal(await ask(async () => new Response(null, { status: 404 })), "updated");
+    assert.equal(await ask(async () => Promise.reject(new TypeError("refused"))), "offline");
+  } finally {
+    Object.assign(globalThis, { fetch: fetched });
+    Object.assign(WebAssembly, { compileStreaming: compiled });
+  }
 });

@@ -1,5 +1,6 @@
 /** Readers started ahead, so that the first file does not wait for what every file needs. */
 
+import { failure, type ReadError } from "./protocol";
 import { WorkerReader } from "./reader";
 
 /** Where the built parts are. */
@@ -58,6 +59,15 @@ export class Standby {
   async take(count: number): Promise<WorkerReader[]> {
     this.taken = true;
     this.warming?.close();
+    try {
+      return await this.started(count);
+    } catch (err) {
+      const lack = await missing([this.assets.wasm, this.assets.worker]);
+      throw lack ?? err;
+    }
+  }
+
+  private async started(count: number): Promise<WorkerReader[]> {
     const module = await this.compile();
     const mine = this.ready.filter(({ reader }) => reader.alive).slice(0, count);
     this.ready = this.ready.filter((one) => !mine.includes(one));
@@ -74,6 +84,22 @@ export class Standby {
   private start(module: WebAssembly.Module): { reader: WorkerReader; started: Promise<void> } {
     const reader = new WorkerReader(this.assets.worker);
     return { reader, started: reader.init(module) };
+  }
+}
+
+/**
+ * Why the page's own parts cannot be had, if that is so. Their addresses hold their contents' hash: after an
+ * update of the server a page that was open before asks for parts that are no longer there.
+ */
+async function missing(urls: readonly string[]): Promise<ReadError | null> {
+  try {
+    for (const url of urls) {
+      const response = await fetch(url, { method: "HEAD", mode: "same-origin" });
+      if (response.status === 404) return failure("updated", url);
+    }
+    return null;
+  } catch (err) {
+    return failure("offline", err instanceof Error ? err.message : String(err));
   }
 }
 

@@ -292,13 +292,17 @@ export const zh: Strings = {
     zstd: "文件以 zstd 压缩，浏览器中的读取器不能解压。",
     zstdHint: "请用 stepscope trace summary FILE，或先解压：zstd -d FILE",
     crash: "读取器意外停止。",
-    crashHint: "请刷新页面再试一次：页面打开后服务器可能已更新。若仍停止，请附上文件来源报告；本机读取器可能读得更远：stepscope trace summary FILE",
+    crashHint: "请刷新页面再试一次。若仍停止，请附上文件来源报告；本机读取器可能读得更远：stepscope trace summary FILE",
     read: "浏览器无法继续读取该文件。",
     readHint: "读取期间文件可能被修改、移动或删除：请重新拖入。",
     fetch: "服务器没有给出该文件。",
     fetchHint: "请确认该跟踪仍存在（可能已被删除），然后重试。",
     empty: "文件为空：0 字节。",
     emptyHint: "分析器在写入时被终止会留下这样的文件；请重新采集。",
+    updated: "页面打开后服务器已更新，页面所需的部分已不存在。",
+    updatedHint: "请刷新页面，再打开该文件。",
+    offline: "无法从服务器加载读取器。",
+    offlineHint: "服务器还在运行吗？启动后刷新页面，再打开该文件。",
     reader: (code, near) => {
       const said = readerErrors[code];
       return said === undefined ? null : [near === "" ? said[0] : `${said[0]}：“${near}”`, said[1]];
@@ -311,6 +315,8 @@ export const zh: Strings = {
     noWasmHint: "请使用较新的 Chromium、Firefox 或 Safari，或用 stepscope trace summary FILE。",
     folder: "拖入的是文件夹。",
     folderHint: "请拖入跟踪文件本身。",
+    gone: "另一标签页已不再打开该文件。",
+    goneHint: "拖入文件的页面需要保持打开；也可以把文件拖到这里。",
   },
   keep: {
     progress: (done, total, rate, left) => `${done} / ${total} · ${rate}/s · 剩余 ${left}`,
