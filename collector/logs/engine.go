@@ -1,0 +1,253 @@
+package logs
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/stepscope/stepscope/engine/ledger"
+	"github.com/stepscope/stepscope/store"
+)
+
+// sections that come with every log interval, each counted for itself: a rotation may take one line and leave the next.
+var sections = [...]ledger.Section{ledger.Stats, ledger.CPU, ledger.CUDA}
+
+// progress is how far the lines of one section have come.
+type progress struct {
+	Step  int64 `json:"s"`           // of the last line, −1 before the first
+	Every int64 `json:"e"`           // steps between two lines as far as learned, 0 unknown
+	Wide  int64 `json:"w,omitempty"` // step of the line that Every was learned from, while no other has confirmed it
+	First int64 `json:"f,omitempty"` // first step after a restart, if that was not 0 and Every was not known yet
+}
+
+// engine is what is known of one engine. Its exported fields are what is kept between runs.
+type engine struct {
+	Sections [len(sections)]progress `json:"p"`
+	NCCL     int64                   `json:"n"`           // step of the last [nccl_memory] line, −1 before
+	Last     int64                   `json:"t"`           // time of the last line, ns
+	Stats    int64                   `json:"a"`           // time of the last [stats] line, ns
+	Pace     int64                   `json:"i"`           // usual time between two [stats] lines, ns, 0 unknown
+	Began    int64                   `json:"r,omitempty"` // time of the last restart, ns
+
+	info    store.EngineInfo
+	ahead   int64 // most that a line's time was ahead of its arrival, ns
+	arrived bool  // ahead is known
+	live    bool  // the last line was read soon after it was written
+	layouts map[ledger.Section]*layout
+	index   int // in the batch under way, −1 not in it
+}
+
+func newEngine(info store.EngineInfo, saved string) *engine {
+	e := &engine{info: info, NCCL: -1, layouts: map[ledger.Section]*layout{}, index: -1}
+	for i := range e.Sections {
+		e.Sections[i].Step = -1
+	}
+	if saved != "" {
+		was := *e
+		if json.Unmarshal([]byte(saved), &was) == nil { // another version's is as good as none
+			*e = was
+		}
+	}
+	return e
+}
+
+func (e *engine) saved() string {
+	text, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // numbers always marshal
+	}
+	return string(text)
+}
+
+// sight is a line as far as its place among the others matters.
+type sight struct {
+	section ledger.Section
+	step    int64
+	time    int64 // ns
+	arrival int64 // ns; equal to time for a line without a time of its own
+	own     bool  // time is the line's own
+	live    bool  // it was read soon after it was written
+	rate    float64
+	prompt  bool // the engine does prompts only, and logs five times as often as its windows are long
+}
+
+// see takes note of a line. flags are those of its row; events are what it shows.
+func (e *engine) see(s sight) (flags store.Flags, events []store.Event) {
+	event := func(kind store.EventKind, from, fromStep, toStep, count int64, detail string) {
+		events = append(events, store.Event{
+			Kind: kind, From: min(from, s.time), To: s.time, FromStep: fromStep, ToStep: toStep, Count: count, Detail: detail,
+		})
+	}
+	last := e.Last
+	if last == 0 {
+		last = s.time
+	}
+	i := slices.Index(sections[:], s.section)
+	if i < 0 { // [nccl_memory] comes when it likes
+		if s.step < e.NCCL {
+			e.restart(s, e.NCCL, last, event)
+		}
+		e.NCCL = s.step
+		flags |= e.clock(s, 0, event)
+		e.Last = s.time
+		return flags, events
+	}
+	p := &e.Sections[i]
+	apart := s.step - p.Step
+	if p.Step >= 0 && (s.step == 0 || apart < -2*p.Every) {
+		e.restart(s, p.Step, last, event)
+		*p = progress{Step: -1}
+		apart = 0
+		if s.step > 0 {
+			p.First = s.step
+		}
+	}
+	next := p.Step < 0 || apart > 0
+	if p.Step >= 0 && apart > 0 {
+		for _, g := range p.gaps(s.step) {
+			event(store.Gap, last, g.from, g.to, g.count, fmt.Sprintf("%d [%s] lines are missing, one for every %d steps", g.count, s.section, p.Every))
+		}
+	}
+	if next {
+		p.Step = s.step
+	}
+	if s.section == ledger.Stats {
+		flags |= e.clock(s, apart, event)
+		e.pace(s, apart == p.Every && next, flags, event)
+		e.Stats = s.time
+	} else {
+		flags |= e.clock(s, 0, event)
+	}
+	e.Last = s.time
+	full := p.Every
+	if s.prompt {
+		full *= 5
+	}
+	if s.step == 0 || s.step <= full {
+		flags |= store.Filling
+	}
+	return flags, events
+}
+
+type emit = func(kind store.EventKind, from, fromStep, toStep, count int64, detail string)
+
+// sameRestart is how far apart in time the sections may notice the same restart.
+const sameRestart = 2 * time.Minute
+
+// restart reports that steps began anew, once for all sections.
+func (e *engine) restart(s sight, was, last int64, event emit) {
+	stats := e.Sections[0].Step
+	if s.section == ledger.Stats {
+		// Its line of step 0 comes first of all; without that, another section has told already.
+		noticed := slices.ContainsFunc(e.Sections[1:], func(p progress) bool { return p.Step >= 0 && p.Step <= s.step })
+		if s.step > 0 && noticed {
+			return
+		}
+	} else if stats >= 0 && stats <= s.step || e.Began != 0 && max(s.time-e.Began, e.Began-s.time) < int64(sameRestart) {
+		return
+	}
+	event(store.Restart, last, was, s.step, 0, "")
+	e.Began, e.Pace = s.time, 0
+}
+
+type gap struct{ from, to, count int64 }
+
+// gaps learns how far lines are apart and returns what is missing before the line of a step above the last one.
+func (p *progress) gaps(step int64) (list []gap) {
+	apart := step - p.Step
+	if p.Every > 0 && apart > p.Every {
+		if n := (apart+p.Every/2)/p.Every - 1; n > 0 {
+			return []gap{{p.Step + p.Every, p.Step + n*p.Every, n}}
+		}
+		return nil
+	}
+	if p.Every == 0 || apart < p.Every {
+		if was := p.Every; was > 0 && p.Wide > 0 && was%apart == 0 {
+			// Lines were missing where the distance was learned.
+			list = append(list, gap{p.Wide - was + apart, p.Wide - apart, was/apart - 1})
+		}
+		p.Every, p.Wide = apart, step
+	} else {
+		p.Wide = 0 // confirmed
+	}
+	if p.First > 0 && p.Wide == 0 {
+		if p.First%p.Every == 0 {
+			list = append(list, gap{0, p.First - p.Every, p.First / p.Every})
+		}
+		p.First = 0
+	}
+	return list
+}
+
+const (
+	// backwards is how far a line may be before the one before it: ranks write a few ms apart, loggers buffer.
+	backwards = time.Second
+	// leap is how far a clock must be off before it is said to have jumped.
+	leap = 2 * time.Second
+	// ahead is how much further than ever a line must be ahead of its arrival.
+	ahead = time.Minute
+)
+
+// clock compares a line's time with what it should be. A [stats] line says itself how long its steps took: that tells a
+// pause of the engine from a jump of its clock.
+func (e *engine) clock(s sight, steps int64, event emit) store.Flags {
+	if !s.own {
+		return store.ArrivalTime
+	}
+	jump := int64(0)
+	switch {
+	case e.Last == 0:
+	case s.time < e.Last-int64(backwards):
+		jump = s.time - e.Last
+	case steps > 0 && e.Stats != 0 && s.rate > 0 && steps == e.Sections[0].Every:
+		want := float64(steps) / s.rate * 1e9
+		if off := float64(s.time-e.Stats) - want; math.Abs(off) > math.Max(float64(leap), want/4) {
+			jump = int64(off)
+		}
+	}
+	if off := s.time - s.arrival; s.live {
+		if jump == 0 && e.arrived && off > e.ahead+int64(ahead) {
+			jump = off - e.ahead
+		}
+		if e.ahead = max(e.ahead, off); !e.arrived || jump != 0 {
+			e.ahead, e.arrived = off, true
+		}
+	}
+	if jump == 0 {
+		return 0
+	}
+	event(store.ClockJumped, s.time, -1, s.step, 0, time.Duration(jump).Round(time.Millisecond).String())
+	return store.ClockJump
+}
+
+const (
+	// silentTimes is how many times as long as usual nothing must come to be called a silence, and
+	silentTimes = 8
+	// silentLeast is the shortest time that is called one.
+	silentLeast = 30 * time.Second
+)
+
+// pace learns the time between two [stats] lines, and reports a silence before this one. regular: no line is missing before it.
+func (e *engine) pace(s sight, regular bool, flags store.Flags, event emit) {
+	was := e.live
+	e.live = s.live
+	if e.Stats == 0 || flags&store.ClockJump != 0 || !s.own && !(was && s.live) {
+		return
+	}
+	took := s.time - e.Stats
+	if e.Pace > 0 && took > max(silentTimes*e.Pace, int64(silentLeast)) {
+		event(store.Silence, e.Stats, -1, s.step, 0, fmt.Sprintf("no [stats] line for %v, usual is one every %v",
+			time.Duration(took).Round(time.Second), time.Duration(e.Pace).Round(100*time.Millisecond)))
+		return
+	}
+	if !regular || took <= 0 {
+		return
+	}
+	if e.Pace == 0 {
+		e.Pace = took
+	} else {
+		e.Pace += (took - e.Pace) / 8
+	}
+}

@@ -1,0 +1,199 @@
+package logs
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/collector/tail"
+	"github.com/stepscope/stepscope/collector/wire"
+	"github.com/stepscope/stepscope/store"
+)
+
+// state is what a person is told about a file.
+type state struct {
+	path string
+
+	mu       sync.Mutex
+	engines  map[store.EngineKey]bool
+	counts   Counts
+	last     time.Time // when a line of an engine came last
+	time     time.Time // of that line
+	pace     time.Duration
+	unread   int64
+	waiting  bool // there is no such file yet
+	problem  *wire.Problem
+	bad      string        // the last unreadable line, in words
+	offClock time.Duration // how far lines' times are from the clock here, when read live
+}
+
+func newState(path string) *state {
+	return &state{path: path, engines: map[store.EngineKey]bool{}, waiting: true}
+}
+
+// maxEngines bounds the list of a target's engines.
+const maxEngines = 4096
+
+// note adds what a chunk gave.
+func (s *state) note(m *Mapper, before Counts, c *tail.Chunk, now time.Time) {
+	after := m.Counts()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting, s.problem, s.unread = false, nil, c.Unread
+	s.counts.Lines += after.Lines - before.Lines
+	s.counts.Samples += after.Samples - before.Samples
+	s.counts.Foreign += after.Foreign - before.Foreign
+	s.counts.Unreadable += after.Unreadable - before.Unreadable
+	if after.Unreadable > before.Unreadable && len(m.bad) > 0 {
+		b := &m.bad[len(m.bad)-1]
+		s.bad = fmt.Sprintf("%s (%s)", b.reason, b.first)
+	}
+	if after.Lines == before.Lines {
+		return
+	}
+	s.last = now
+	for _, e := range m.touched {
+		if len(s.engines) < maxEngines {
+			s.engines[e.info.EngineKey] = true
+		}
+	}
+	if e := m.last; e != nil {
+		s.time, s.pace = time.Unix(0, e.Last), time.Duration(e.Pace)
+		s.offClock = 0
+		if e.live && e.arrived {
+			s.offClock = time.Duration(e.Last - now.UnixNano())
+		}
+	}
+}
+
+// fail notes why a file cannot be read.
+func (r *run) fail(f *following, err error) {
+	now := r.opt.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.waiting = errors.Is(err, fs.ErrNotExist)
+	if f.waiting {
+		f.problem = nil
+		return
+	}
+	p := &wire.Problem{Time: now, What: err.Error(), Count: 1}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		p.Hint = "Let the collector's user read the file and its folder."
+	default:
+		p.Hint = "Reading is tried again; look at the disk or mount that the file is on."
+	}
+	if f.problem != nil && f.problem.What == p.What {
+		p.Time, p.Count = f.problem.Time, f.problem.Count+1
+	}
+	f.problem = p
+}
+
+func (s *Source) problem(what, hint string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.trash.What != what {
+		s.trash = wire.Problem{Time: s.opt.Now(), What: what, Hint: hint}
+	}
+	s.trash.Count++
+}
+
+const (
+	// quietTimes is how many times as long as usual nothing may come before a target is called quiet, and
+	quietTimes = 4
+	// quietLeast is the shortest such time.
+	quietLeast = time.Minute
+	// wrongZone is how far off a clock must be to make a wrong zone likely.
+	wrongZone = 10 * time.Minute
+)
+
+// target is the state as the pages show it.
+func (s *state) target(now time.Time) wire.Target {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := wire.Target{
+		Name: s.path, Source: "log", Kind: "deepinfer", Last: s.last, Lines: s.counts.Lines, Samples: s.counts.Samples,
+		Unreadable: s.counts.Unreadable, Problem: s.problem, Health: wire.Up,
+		Engines: slices.SortedFunc(maps.Keys(s.engines), func(a, b store.EngineKey) int { return cmp.Compare(a.Name, b.Name) }),
+	}
+	if s.unread > 0 && !s.time.IsZero() && now.After(s.time) {
+		t.Lag = now.Sub(s.time)
+	}
+	say := func(what, hint string) {
+		if t.Problem == nil {
+			t.Problem = &wire.Problem{Time: now, What: what, Hint: hint, Count: 1}
+		}
+	}
+	switch {
+	case s.problem != nil:
+		t.Health = wire.Down
+	case s.waiting:
+		t.Health = wire.Waiting
+		say(s.path+": no such file yet", "Reading begins when it appears; check the path if the engine runs already.")
+	case s.counts.Lines == 0 && s.counts.Foreign > 0:
+		t.Health = wire.Quiet
+		say(fmt.Sprintf("%s: none of %d lines is a ledger line", s.path, s.counts.Foreign),
+			"Check that it is the engine's log and that DEEPINFER_LOGGING_INTERVAL_STEP is above 0.")
+	case now.Sub(s.last) > max(quietTimes*s.pace, quietLeast):
+		t.Health = wire.Quiet
+	}
+	if s.offClock > wrongZone {
+		say(fmt.Sprintf("%s: the lines' times are %v ahead of this machine's clock", s.path, s.offClock.Round(time.Minute)),
+			"Set the zone of this log's clock in the configuration.")
+	}
+	if s.bad != "" {
+		say(fmt.Sprintf("%d lines could not be read, the last for %s", s.counts.Unreadable, s.bad),
+			"The rest is read; look at the place in the file.")
+	}
+	return t
+}
+
+// maxTargets is how many files are told of one by one.
+const maxTargets = 64
+
+// Targets is the state of each file, or, when they are many, of those with problems and of all others together.
+func (s *Source) Targets() []wire.Target {
+	now := s.opt.Now()
+	s.mu.Lock()
+	states := slices.Collect(maps.Values(s.state))
+	trash := s.trash
+	s.mu.Unlock()
+	slices.SortFunc(states, func(a, b *state) int { return cmp.Compare(a.path, b.path) })
+	var list []wire.Target
+	for _, st := range states {
+		list = append(list, st.target(now))
+	}
+	if len(list) == 0 {
+		t := wire.Target{Name: s.opt.Patterns[0], Source: "log", Kind: "deepinfer", Health: wire.Waiting}
+		if trash.What != "" {
+			t.Problem = &trash
+		}
+		return []wire.Target{t}
+	}
+	if len(list) <= maxTargets {
+		return list
+	}
+	all := wire.Target{Source: "log", Kind: "deepinfer", Health: wire.Up}
+	var apart []wire.Target
+	for _, t := range list {
+		if t.Problem != nil && len(apart) < maxTargets {
+			apart = append(apart, t)
+			continue
+		}
+		all.Lines += t.Lines
+		all.Samples += t.Samples
+		all.Unreadable += t.Unreadable
+		all.Lag = max(all.Lag, t.Lag)
+		all.Engines = append(all.Engines, t.Engines...)
+		if t.Last.After(all.Last) {
+			all.Last = t.Last
+		}
+	}
+	all.Name = fmt.Sprintf("%s (%d files)", s.opt.Patterns[0], len(list)-len(apart))
+	return append(apart, all)
+}
