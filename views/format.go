@@ -2,6 +2,7 @@ package views
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/stepscope/stepscope/views/i18n"
 )
@@ -69,4 +70,16 @@ func hintKey(status int) string {
 		return key
 	}
 	return ""
+}
+
+// upper is a column's letter as it is shown.
+func upper(letter string) string { return strings.ToUpper(letter) }
+
+// optionText names a kept trace in a list to choose from.
+func (k KeptTrace) optionText(p Page) string {
+	text := k.title(p)
+	if k.Label != "" {
+		text = harmless(k.Label) + " · " + text
+	}
+	return text + " · " + megabytes(k.Bytes) + " MB · " + k.Created.UTC().Format("2006-01-02 15:04") + " UTC"
 }

@@ -7,8 +7,9 @@ import "github.com/stepscope/stepscope/views/i18n"
 // from the catalogue, so that no figure stands without its meaning.
 type Column struct {
 	Key  string // key in the row, and data-key of the cell
-	Type string // ns, int, milli, ppm, text, tag, hist, bytes: how the script prints it
+	Type string // ns, int, milli, ppm, text, tag, hist, bytes, delta, rel, open: how the script prints it
 	Sort string // "ascending" or "descending" for the column a table starts sorted by
+	Unit string // columns of one name here share the unit of their times, to be compared by eye
 }
 
 // Table is one table of the trace page.
@@ -89,8 +90,10 @@ func cellClass(typ string) string {
 		return typ
 	case "ppm":
 		return "num share"
-	case "hist":
-		return "hist"
+	case "hist", "open":
+		return typ
+	case "delta":
+		return "num delta"
 	}
 	return "num"
 }

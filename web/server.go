@@ -81,6 +81,7 @@ func (s *Server) routes(e *echo.Echo) {
 	e.Match(read, "/", func(c echo.Context) error { return c.Redirect(http.StatusFound, "/trace") })
 	e.Match(read, "/trace", s.tracePage)
 	e.Match(read, "/traces", s.tracesPage)
+	e.Match(read, "/compare/traces", s.compareTracesPage)
 	e.POST("/traces/:id/delete", s.deleteTrace)
 	e.POST("/traces/:id/restore", s.restoreTrace)
 	e.POST("/traces/:id/edit", s.editTrace)

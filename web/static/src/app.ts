@@ -71,6 +71,17 @@ export class App {
     void this.work();
   }
 
+  /** Opens a file that another tab of this server hands over; the address stays, with the place to go to. */
+  async openHanded(coming: Promise<File | null>): Promise<void> {
+    const file = await coming;
+    if (file === null) {
+      this.refuse({ title: t.error.gone, detail: "", hint: t.error.goneHint });
+      return;
+    }
+    this.select(this.add(file.name, { blob: file }, null), false);
+    void this.work();
+  }
+
   /** Opens an address of our own server; all others are refused. remember: as a step of the history. */
   openAddress(text: string, remember = true): void {
     const path = sameOriginPath(text, location.origin);

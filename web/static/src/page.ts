@@ -2,6 +2,7 @@
 
 import { App, type Config } from "./app";
 import { scriptJSON } from "./dom";
+import { takeFile } from "./handover";
 import { startInputs } from "./inputs";
 import { startInspect } from "./inspect";
 import { startKeys } from "./keys";
@@ -29,6 +30,9 @@ if (typeof WebAssembly === "undefined" || typeof WebAssembly.compileStreaming !=
   // While the person looks for the file, the reader is already fetched, compiled and run in.
   app.standby.compile().catch(() => undefined);
   whenIdle(() => app.standby.prepare(navigator.hardwareConcurrency || 1).catch(() => undefined));
-  const address = new URLSearchParams(location.search).get("trace");
+  const query = new URLSearchParams(location.search);
+  const address = query.get("trace");
+  const key = query.get("handover");
   if (address !== null && address !== "") app.openAddress(address, false);
+  else if (key !== null) void app.openHanded(takeFile(key));
 }

@@ -12,6 +12,7 @@ import { inspectable } from "./inspect";
 import { KernelsView } from "./kernels";
 import { PhasesView } from "./phases";
 import { ShapesView } from "./shapes";
+import { getState } from "./state";
 import { StepsView } from "./steps";
 import type { Preview, ReadSummary } from "./summary";
 import { verdict } from "./verdict";
@@ -30,6 +31,8 @@ export class Results {
   private readonly categories = new CategoriesView();
   private readonly saving = document.querySelector<HTMLButtonElement>("[data-export=summary]")!;
   private read: ReadSummary | null = null;
+  /** The block that the address leads to; once there, the page stays where the reader scrolls it. */
+  private goal = getState("at");
 
   constructor(chartsURL: string) {
     const charts = new ChartSet(chartsURL);
@@ -80,6 +83,9 @@ export class Results {
     showLaunches(summary);
     byID("collectives").hidden = summary.collectives.length === 0;
     byID("kernels").hidden = summary.kernels.length === 0;
+    const goal = this.goal === null ? null : document.querySelector(`[data-block="${CSS.escape(this.goal)}"]`);
+    this.goal = null;
+    goal?.scrollIntoView({ block: "start" });
   }
 }
 

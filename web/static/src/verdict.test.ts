@@ -19,6 +19,11 @@ const step = (index: number, kind: StepKind, n: number | null, dur: number): Ste
   cpu_ns: ms,
   graph: "replay",
   kernels: 100,
+  kernel_ns: 0,
+  graph_kernels: 0,
+  launches: 0,
+  graph_launches: 0,
+  graph_launch_ns: 0,
   gpu: null,
 });
 

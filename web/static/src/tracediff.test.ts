@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Step, StepKind, Summary } from "./summary";
+import { batches, classRows, collectiveRows, compared, gpuRows, kernelRows, kindRows, mainKind, measured, pair, phaseRows, shapeRows, spread } from "./tracediff";
+
+function step(over: Partial<Step> = {}): Step {
+  return {
+    index: 0, name: "s", kind: "decode", n: 4, b: 20, start_ns: 0, dur_ns: 100, names: ["s"], cpu_ns: 10, graph: null, kernels: 0,
+    kernel_ns: 0, graph_kernels: 0, launches: 0, graph_launches: 0, graph_launch_ns: 0, gpu: null, ...over,
+  };
+}
+
+function summary(over: object): Summary {
+  return { steps: [], phases: [], kernels: [], collectives: [], devices: [], shapes: [], ...over } as unknown as Summary;
+}
+
+const steps = (n: number, kind: StepKind = "decode") => Array.from({ length: n }, () => step({ kind }));
+const device = { id: "0", kernels: 1, sum_ns: 0, busy_ns: 1, idle_ns: 0, copy_ns: 0, compute_ns: 0, exposed_comm_ns: 0 };
+
+test("a pair's difference is B − A, and relative to A", () => {
+  assert.deepEqual(pair(400, 500), { a: 400, b: 500, delta: 100, rel: 250_000 }); // 100 / 400
+  assert.deepEqual(pair(500, 400), { a: 500, b: 400, delta: -100, rel: -200_000 }); // −100 / 500
+  assert.deepEqual(pair(0, 5), { a: 0, b: 5, delta: 5, rel: null });
+  assert.deepEqual(pair(null, 5), { a: null, b: 5, delta: null, rel: null });
+});
+
+test("sums are divided by the side's own steps with a batch", () => {
+  const kernel = (total_ns: number, count: number) => [{ name: "k", class: "gemm", total_ns, count, max_ns: 0, mean_ns: 0, graph_count: 0 }];
+  const a = summary({ steps: [...steps(4), ...steps(1, "idle")], kernels: kernel(4000, 8), devices: [device] });
+  const b = summary({ steps: steps(2), kernels: kernel(3000, 4), devices: [device] });
+  assert.equal(batches(a), 4);
+  const [row] = kernelRows(compared(a, b, "step"));
+  // A: 4000 / 4 steps, B: 3000 / 2 steps; a kernel of A takes 4000 / 8, one of B 3000 / 4.
+  assert.deepEqual(row!.total, { a: 1000, b: 1500, delta: 500, rel: 500_000 });
+  assert.deepEqual(row!.mean, { a: 500, b: 750, delta: 250, rel: 500_000 });
+  assert.deepEqual(row!.count, { a: 8, b: 4, delta: -4, rel: -500_000 });
+  assert.deepEqual(kernelRows(compared(a, b, "trace"))[0]!.total, { a: 4000, b: 3000, delta: -1000, rel: -250_000 });
+});
+
+test("a side without steps makes whole traces compare, and is named", () => {
+  const c = compared(summary({ steps: steps(3) }), summary({}), "step");
+  assert.deepEqual([c.norm, c.by, c.stepless], ["trace", { a: 1, b: 1 }, ["b"]]);
+  assert.deepEqual(compared(summary({}), summary({}), "trace").stepless, []);
+});
+
+test("what only one side has is all difference; what a side never recorded is none", () => {
+  const k = (name: string, total_ns: number) => ({ name, class: "gemm", total_ns, count: 1, max_ns: 0, mean_ns: 0, graph_count: 0 });
+  const a = summary({ steps: steps(1), kernels: [k("x", 10)], devices: [device] });
+  const b = summary({ steps: steps(1), kernels: [k("y", 30)], devices: [device] });
+  const rows = kernelRows(compared(a, b, "step"));
+  assert.deepEqual(rows.map((r) => [r.name, r.only, r.total]), [
+    ["x", "a", { a: 10, b: null, delta: -10, rel: -1_000_000 }],
+    ["y", "b", { a: null, b: 30, delta: 30, rel: null }],
+  ]);
+  assert.deepEqual(classRows(compared(a, b, "step"))[0]!.total, { a: 10, b: 30, delta: 20, rel: 2_000_000 });
+  const blind = compared(a, summary({ steps: steps(1) }), "step");
+  assert.deepEqual(blind.hasGPU, { a: true, b: false });
+  assert.deepEqual(kernelRows(blind)[0]!.total, { a: 10, b: null, delta: null, rel: null });
+  assert.deepEqual(gpuRows(blind)[0]!.total, { a: 1, b: null, delta: null, rel: null });
+});
+
+test("phases have total and own time; the same name twice adds up", () => {
+  const p = (name: string, total_ns: number, self_ns: number) => ({ name, group: "scheduling", total_ns, self_ns, count: 2 });
+  const a = summary({ steps: steps(2), phases: [p("schedule", 100, 40)] });
+  const b = summary({ steps: steps(2), phases: [p("schedule", 140, 60), p("schedule", 20, 20)] });
+  const [row] = phaseRows(compared(a, b, "step"));
+  assert.deepEqual(row!.total, { a: 50, b: 80, delta: 30, rel: 600_000 }); // 100/2, 160/2
+  assert.deepEqual(row!.self, { a: 20, b: 40, delta: 20, rel: 1_000_000 }); // 40/2, 80/2
+});
+
+test("collectives are told apart by group size", () => {
+  const x = (group_size: number | null, total_ns: number) => ({ name: "allreduce", group_size, total_ns, count: 1, max_ns: 0, ranks_partial: false });
+  const c = compared(summary({ steps: steps(1), collectives: [x(8, 5)], devices: [device] }), summary({ steps: steps(1), collectives: [x(8, 9), x(null, 3)], devices: [device] }), "step");
+  assert.deepEqual(collectiveRows(c).map((r) => [r.name, r.total.delta]), [["allreduce × 8", 4], ["allreduce", 3]]);
+});
+
+test("shapes of engines with other names meet by kind and size", () => {
+  const sh = (name: string, n: number | null, b: number | null, count: number, span: number | null) =>
+    ({ name, n, b, count, kind: "decode", cpu_mean_ns: 7, gpu_span_mean_ns: span, gpu_busy_mean_ns: null, kernels_mean_milli: 2000 });
+  const rows = shapeRows(
+    summary({ shapes: [sh("launch_forward_N4_B4", 4, 4, 9, 100), sh("odd", null, null, 1, null)] }),
+    summary({ shapes: [sh("step[DECODE bs=4]", 4, 4, 2, 90), sh("again", 4, 4, 5, 130)] }),
+  );
+  assert.deepEqual(rows.map((r) => [r.a?.name, r.b?.name, r.span.delta]), [["launch_forward_N4_B4", "again", 30], ["odd", undefined, null]]);
+});
+
+test("a step's cycle is the way to the next start; its gap is the blank before its GPU work", () => {
+  const gpu = (first_ns: number, last_ns: number) => ({ compute_ns: 1, exposed_comm_ns: 0, copy_ns: 0, idle_ns: 2, busy_ns: 1, span_ns: last_ns - first_ns, first_ns, last_ns });
+  const m = measured(summary({ steps: [
+    step({ start_ns: 0, dur_ns: 80, gpu: gpu(10, 90) }), // vLLM: the slice ends before the next begins
+    step({ start_ns: 100, dur_ns: 100, gpu: gpu(120, 150), graph_launches: 1, graph_launch_ns: 6 }),
+    step({ start_ns: 150, dur_ns: 100, gpu: gpu(140, 190) }), // of another thread
+    step({ start_ns: 260, dur_ns: 10 }),
+  ] }));
+  assert.deepEqual(m.map((x) => x.values.cycle_ns), [100, 100, 110, null]); // 100−0; overlap: its own 100; 260−150; last
+  assert.deepEqual(m.map((x) => x.values.gap_ns), [null, 30, 0, null]); // 120−90; begins before 150 ends
+  assert.deepEqual(m.map((x) => x.values.graph_launch_ns), [null, 6, null, null]);
+  assert.deepEqual(m.map((x) => x.values.kernels), [0, 0, 0, null]);
+});
+
+test("kinds: decode first, idle never; the main kind is one both have", () => {
+  const a = summary({ steps: [...steps(2, "prefill"), ...steps(1, "idle"), ...steps(3)] });
+  const b = summary({ steps: steps(2, "prefill") });
+  const rows = kindRows(a, b);
+  assert.deepEqual(rows.map((r) => [r.kind, r.a?.steps, r.b?.steps]), [["decode", 3, undefined], ["prefill", 2, 2]]);
+  assert.equal(mainKind(rows)!.kind, "prefill");
+  assert.equal(rows[0]!.a!.n, 4);
+  assert.equal(mainKind(kindRows(summary({}), b)), null);
+});
+
+test("a spread has the nearest-rank median of what is known", () => {
+  assert.deepEqual(spread([4, null, 1, 10]), { n: 3, median: 4, mean: 5, min: 1, max: 10 });
+  assert.equal(spread([null]), null);
+});

@@ -1,0 +1,346 @@
+/**
+ * The difference of two trace summaries, A and B. Sums are divided by the side's own steps with a batch, so that
+ * traces of different length compare; where a side has none, or on request, whole traces are compared. A name that
+ * only one side has counts as 0 on the other, unless that side recorded nothing of the kind at all.
+ */
+
+import { median } from "./format";
+import type { Collective, Kernel, Phase, Shape, Step, StepKind, Summary } from "./summary";
+
+export type Side = "a" | "b";
+
+/** "step": sums divided by the side's steps; "trace": sums as they are. */
+export type Norm = "step" | "trace";
+
+/** A figure of both sides. delta is B − A, rel the same in parts per million of A; null: cannot be told. */
+export interface Pair {
+  a: number | null;
+  b: number | null;
+  delta: number | null;
+  rel: number | null;
+}
+
+/** A row of a difference table. */
+export interface DiffRow {
+  id: string;
+  name: string;
+  group: string;
+  total: Pair;
+  /** Phases: without what is nested inside. */
+  self: Pair;
+  /** How often, in the whole trace. */
+  count: Pair;
+  /** Of one slice or kernel. */
+  mean: Pair;
+  /** The only side that has it. */
+  only: Side | null;
+}
+
+const none: Pair = { a: null, b: null, delta: null, rel: null };
+
+/** The pair of two figures; a null one makes the difference null. */
+export function pair(a: number | null, b: number | null): Pair {
+  return { a, b, ...difference(a, b) };
+}
+
+function difference(a: number | null, b: number | null): { delta: number | null; rel: number | null } {
+  if (a === null || b === null) return { delta: null, rel: null };
+  const delta = b - a;
+  return { delta, rel: a === 0 ? null : Math.round((delta / Math.abs(a)) * 1e6) };
+}
+
+/** Steps that ran a batch: what per-step figures are divided by. */
+export function batches(s: Summary): number {
+  return s.steps.filter((step) => step.kind !== "idle").length;
+}
+
+export interface Compared {
+  a: Summary;
+  b: Summary;
+  norm: Norm;
+  /** What sums are divided by. */
+  by: { a: number; b: number };
+  /** Why whole traces are compared though steps were asked for: the sides without steps. */
+  stepless: Side[];
+  hasGPU: { a: boolean; b: boolean };
+}
+
+/** Settles how two summaries are compared. */
+export function compared(a: Summary, b: Summary, wanted: Norm): Compared {
+  const steps = { a: batches(a), b: batches(b) };
+  const stepless = (["a", "b"] as const).filter((side) => steps[side] === 0);
+  const norm = wanted === "trace" || stepless.length > 0 ? "trace" : "step";
+  return {
+    a,
+    b,
+    norm,
+    by: norm === "step" ? steps : { a: 1, b: 1 },
+    stepless: wanted === "step" ? stepless : [],
+    hasGPU: { a: recordedGPU(a), b: recordedGPU(b) },
+  };
+}
+
+/** Whether a trace has GPU work at all. */
+export function recordedGPU(s: Summary): boolean {
+  return s.devices.some((d) => d.kernels > 0 || d.busy_ns > 0);
+}
+
+/** One side's sums of one name. */
+interface Sums {
+  name: string;
+  group: string;
+  total: number;
+  self: number | null;
+  count: number;
+}
+
+/** Joins both sides by id. has: whether a side recorded such things at all. */
+function join(c: Compared, a: Map<string, Sums>, b: Map<string, Sums>, has: { a: boolean; b: boolean }): DiffRow[] {
+  const both = has.a && has.b;
+  const rows: DiffRow[] = [];
+  for (const id of new Set([...a.keys(), ...b.keys()])) {
+    const x = a.get(id);
+    const y = b.get(id);
+    const figure = (of: (s: Sums) => number | null, by: { a: number; b: number }): Pair => {
+      const va = x === undefined ? null : over(of(x), by.a);
+      const vb = y === undefined ? null : over(of(y), by.b);
+      // Absent beside recorded ones is none of it, so all of the other side's is the difference.
+      return { a: va, b: vb, ...(both ? difference(x === undefined ? 0 : va, y === undefined ? 0 : vb) : { delta: null, rel: null }) };
+    };
+    const { name, group } = (x ?? y)!;
+    const mean = pair(x === undefined ? null : over(x.total, x.count), y === undefined ? null : over(y.total, y.count));
+    rows.push({
+      id,
+      name,
+      group,
+      total: figure((s) => s.total, c.by),
+      self: figure((s) => s.self, c.by),
+      count: figure((s) => s.count, { a: 1, b: 1 }),
+      mean,
+      only: x === undefined ? "b" : y === undefined ? "a" : null,
+    });
+  }
+  return rows;
+}
+
+function over(sum: number | null, by: number): number | null {
+  return sum === null || by === 0 ? null : Math.round(sum / by);
+}
+
+function byID<T>(items: readonly T[], id: (item: T) => string, sums: (item: T) => Sums): Map<string, Sums> {
+  const all = new Map<string, Sums>();
+  for (const item of items) {
+    const key = id(item);
+    const more = sums(item);
+    const have = all.get(key);
+    if (have === undefined) all.set(key, more);
+    else {
+      have.total += more.total;
+      have.count += more.count;
+      have.self = have.self === null || more.self === null ? null : have.self + more.self;
+    }
+  }
+  return all;
+}
+
+/** CPU annotations by full name; groups say what of another engine does the same. */
+export function phaseRows(c: Compared): DiffRow[] {
+  const of = (s: Summary) =>
+    byID<Phase>(s.phases, (p) => p.name, (p) => ({ name: p.name, group: p.group, total: p.total_ns, self: p.self_ns, count: p.count }));
+  return join(c, of(c.a), of(c.b), { a: c.a.phases.length > 0, b: c.b.phases.length > 0 });
+}
+
+/** Kernels by name, grouped by class: names differ between engines and builds, what they do does not. */
+export function kernelRows(c: Compared): DiffRow[] {
+  const of = (s: Summary) =>
+    byID<Kernel>(s.kernels, (k) => k.name, (k) => ({ name: k.name, group: k.class, total: k.total_ns, self: null, count: k.count }));
+  return join(c, of(c.a), of(c.b), c.hasGPU);
+}
+
+/** Kernels summed by class. */
+export function classRows(c: Compared): DiffRow[] {
+  const of = (s: Summary) =>
+    byID<Kernel>(s.kernels, (k) => k.class, (k) => ({ name: k.class, group: "", total: k.total_ns, self: null, count: k.count }));
+  return join(c, of(c.a), of(c.b), c.hasGPU);
+}
+
+/** Phases summed by group, own time, which adds up. */
+export function groupRows(c: Compared): DiffRow[] {
+  const of = (s: Summary) =>
+    byID<Phase>(s.phases, (p) => p.group, (p) => ({ name: p.group, group: "", total: p.self_ns, self: p.self_ns, count: p.count }));
+  return join(c, of(c.a), of(c.b), { a: c.a.phases.length > 0, b: c.b.phases.length > 0 });
+}
+
+/** Communication by operation and group size. */
+export function collectiveRows(c: Compared): DiffRow[] {
+  const of = (s: Summary) =>
+    byID<Collective>(
+      s.collectives,
+      (x) => `${x.name} ${x.group_size ?? ""}`,
+      (x) => ({ name: x.group_size === null ? x.name : `${x.name} × ${x.group_size}`, group: "", total: x.total_ns, self: null, count: x.count }),
+    );
+  return join(c, of(c.a), of(c.b), c.hasGPU);
+}
+
+/** The GPU's time over all of a trace's devices. */
+export const gpuFigures = ["busy_ns", "compute_ns", "exposed_comm_ns", "copy_ns", "idle_ns", "sum_ns"] as const;
+
+export function gpuRows(c: Compared): DiffRow[] {
+  return gpuFigures.map((key) => {
+    const of = (s: Summary, side: Side) =>
+      c.hasGPU[side] ? over(s.devices.reduce((sum, d) => sum + (d[key] ?? 0), 0), c.by[side]) : null;
+    return { id: key, name: key, group: "", total: pair(of(c.a, "a"), of(c.b, "b")), self: none, count: none, mean: none, only: null };
+  });
+}
+
+/** A batch shape on both sides. */
+export interface ShapeRow {
+  id: string;
+  a: Shape | null;
+  b: Shape | null;
+  cpu: Pair;
+  span: Pair;
+  busy: Pair;
+  /** Kernels a launch, in thousandths. */
+  kernels: Pair;
+}
+
+/** Shapes by kind and size, so that engines that name them differently meet; without sizes by name. */
+export function shapeRows(a: Summary, b: Summary): ShapeRow[] {
+  const id = (s: Shape) => (s.n === null && s.b === null ? s.name : `${s.kind ?? ""} ${s.n ?? ""}/${s.b ?? ""}`);
+  // The most frequent of several with one size stands for it: means of different names don't add up.
+  const of = (s: Summary) => {
+    const all = new Map<string, Shape>();
+    for (const shape of s.shapes) {
+      const have = all.get(id(shape));
+      if (have === undefined || shape.count > have.count) all.set(id(shape), shape);
+    }
+    return all;
+  };
+  const x = of(a);
+  const y = of(b);
+  return [...new Set([...x.keys(), ...y.keys()])].map((key) => {
+    const sa = x.get(key) ?? null;
+    const sb = y.get(key) ?? null;
+    const both = (f: (s: Shape) => number | null) => pair(sa === null ? null : f(sa), sb === null ? null : f(sb));
+    return {
+      id: key,
+      a: sa,
+      b: sb,
+      cpu: both((s) => s.cpu_mean_ns),
+      span: both((s) => s.gpu_span_mean_ns),
+      busy: both((s) => s.gpu_busy_mean_ns),
+      kernels: both((s) => s.kernels_mean_milli),
+    };
+  });
+}
+
+/** The figures of a step that kinds of steps are compared by. */
+export const stepFigures = [
+  "cycle_ns", "cpu_ns", "launches", "graph_kernels", "graph_launch_ns", "span_ns", "busy_ns", "idle_ns", "gap_ns", "kernel_ns", "kernels",
+] as const;
+
+export type StepFigure = (typeof stepFigures)[number];
+
+/** What single steps say of one figure. */
+export interface Spread {
+  n: number;
+  median: number;
+  mean: number;
+  min: number;
+  max: number;
+}
+
+export interface KindSide {
+  steps: number;
+  /** Median sequences and query tokens; null where names do not say. */
+  n: number | null;
+  b: number | null;
+  figures: Record<StepFigure, Spread | null>;
+}
+
+export interface KindRow {
+  kind: StepKind;
+  a: KindSide | null;
+  b: KindSide | null;
+}
+
+/** Kinds in the order in which they matter; a kind that neither side has is left out. */
+export function kindRows(a: Summary, b: Summary): KindRow[] {
+  const order: StepKind[] = ["decode", "prefill", "mixed", "unknown"];
+  const x = measured(a);
+  const y = measured(b);
+  return order
+    .map((kind) => ({ kind, a: kindSide(x, kind), b: kindSide(y, kind) }))
+    .filter((row) => row.a !== null || row.b !== null);
+}
+
+interface Measured {
+  step: Step;
+  values: Record<StepFigure, number | null>;
+}
+
+/** Every step's figures, also those that need its neighbours. */
+export function measured(s: Summary): Measured[] {
+  let last: number | null = null; // where the GPU work of the steps before ends
+  return s.steps.map((step, i) => {
+    const { gpu } = step;
+    const gap = gpu === null || last === null ? null : Math.max(0, gpu.first_ns - last);
+    if (gpu !== null) last = Math.max(last ?? gpu.last_ns, gpu.last_ns);
+    const gpuOr = (v: number) => (gpu === null ? null : v);
+    return {
+      step,
+      values: {
+        cycle_ns: cycle(step, s.steps[i + 1]),
+        cpu_ns: step.cpu_ns,
+        launches: step.launches,
+        graph_kernels: gpuOr(step.graph_kernels),
+        graph_launch_ns: step.graph_launches === 0 ? null : step.graph_launch_ns,
+        span_ns: gpu?.span_ns ?? null,
+        busy_ns: gpu?.busy_ns ?? null,
+        idle_ns: gpu?.idle_ns ?? null,
+        gap_ns: gap,
+        kernel_ns: gpuOr(step.kernel_ns),
+        kernels: gpuOr(step.kernels),
+      },
+    };
+  });
+}
+
+/**
+ * From a step's start to the next one's; the last step has none. Steps that overlap are of several threads:
+ * then the step's own length is all that is known.
+ */
+function cycle(step: Step, next: Step | undefined): number | null {
+  if (next === undefined) return null;
+  return next.start_ns < step.start_ns + step.dur_ns ? step.dur_ns : next.start_ns - step.start_ns;
+}
+
+function kindSide(all: readonly Measured[], kind: StepKind): KindSide | null {
+  const of = all.filter((m) => m.step.kind === kind);
+  if (of.length === 0) return null;
+  const figures = {} as Record<StepFigure, Spread | null>;
+  for (const key of stepFigures) figures[key] = spread(of.map((m) => m.values[key]));
+  const middle = (f: (s: Step) => number | null) => {
+    const known = of.map((m) => f(m.step)).filter((v) => v !== null);
+    return known.length === 0 ? null : median(known);
+  };
+  return { steps: of.length, n: middle((s) => s.n), b: middle((s) => s.b), figures };
+}
+
+export function spread(values: readonly (number | null)[]): Spread | null {
+  const known = values.filter((v) => v !== null);
+  if (known.length === 0) return null;
+  return {
+    n: known.length,
+    median: median(known),
+    mean: Math.round(known.reduce((sum, v) => sum + v, 0) / known.length),
+    min: known.reduce((x, y) => Math.min(x, y)),
+    max: known.reduce((x, y) => Math.max(x, y)),
+  };
+}
+
+/** The kind that the comparison is told by: one that both sides have, decode first. */
+export function mainKind(rows: readonly KindRow[]): KindRow | null {
+  return rows.find((r) => r.a !== null && r.b !== null) ?? null;
+}
