@@ -1,0 +1,348 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// file is a complete trace, still open so that it stays what was checked.
+type file struct {
+	folder *folder
+	name   string
+	fileInfo
+	f         *os.File
+	stat      fs.FileInfo
+	inspected inspected
+}
+
+func (f *file) enginePath() string { return path.Join(f.folder.engine, f.name) }
+func (f *file) close()             { _ = f.f.Close() } // only read
+
+// hunt looks for the files of one recording until they are complete.
+type hunt struct {
+	s     *session
+	dir   *folder
+	only  string          // the one file that the engine named; "" looks by match
+	match matcher         // which names may be of this recording
+	old   map[string]bool // names that were there before
+	since time.Time       // a name that tells an earlier time is of another recording
+	count int             // files to expect, 0 unknown
+	ended <-chan struct{} // closed once the engine says that all is written; nil: it says nothing
+	over  <-chan struct{} // closed once the call that ends the recording is over, however; nil: there is none
+	began func()          // called when the first file is seen
+	until time.Time       // when a first file must be there; zero: Waits.Appear after the end
+
+	tracks  map[string]*track
+	early   string    // a file that was left because of the time in its name
+	odd     string    // a name that fits and is no regular file
+	endedAt time.Time // when ended was seen closed
+	overAt  time.Time // … or over
+	newest  time.Time // when the last file came or changed
+}
+
+// track is one file while it grows.
+type track struct {
+	fileInfo
+	size    int64
+	mod     time.Time
+	changed time.Time // when it was last seen to differ
+	checked bool      // inspected holds for this size
+	got     *file     // open once complete
+	res     inspected
+	lost    bool // given up: it doesn't end and doesn't grow
+}
+
+// skew is how far the clocks of a node and of the collector may differ.
+const skew = 2 * time.Second
+
+// run looks until all files are complete, or says what is missing. What it returns is open.
+func (h *hunt) run() (found []*file, err error) {
+	w := h.s.r.cfg.Waits
+	h.tracks = map[string]*track{}
+	start := time.Now()
+	last := start.Add(w.Stop + w.Completion) // a file that grows for ever is none
+	defer func() {
+		for _, t := range h.tracks {
+			if t.got != nil && err != nil {
+				t.got.close()
+			}
+		}
+	}()
+	for {
+		if h.endedAt.IsZero() && isClosed(h.ended) {
+			h.endedAt = time.Now()
+		}
+		if h.overAt.IsZero() && (isClosed(h.over) || !h.endedAt.IsZero()) {
+			h.overAt = time.Now()
+		}
+		if err := h.look(); err != nil {
+			return nil, err
+		}
+		now := time.Now()
+		if done, err := h.judge(now, now.After(last)); err != nil || done {
+			if err != nil {
+				return nil, err
+			}
+			return h.files(), nil
+		}
+		if err := h.s.sleep(w.Poll); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// look lists the folder and inspects what has stopped to change.
+func (h *hunt) look() error {
+	names := []string{h.only}
+	if h.only == "" {
+		var err error
+		if names, err = h.dir.list(h.wanted); err != nil {
+			return &failure{what: "listing " + h.dir.local, err: err, hint: "the collector must be able to read the folder"}
+		}
+	}
+	for _, name := range names {
+		if err := h.lookAt(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *hunt) wanted(name string) bool {
+	info, ok := h.match(name)
+	if !ok || h.old[name] {
+		return false
+	}
+	if !info.time.IsZero() && info.time.Before(h.since.Add(-skew)) {
+		h.early = max(h.early, name)
+		return false
+	}
+	return true
+}
+
+func (h *hunt) lookAt(name string) error {
+	w := h.s.r.cfg.Waits
+	stat, err := h.statFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // not yet, or gone between listing and looking
+	}
+	if err != nil {
+		return &failure{what: filepath.Join(h.dir.local, name), err: err, hint: "a path from an engine is read only below the mapped folders"}
+	}
+	if !stat.Mode().IsRegular() {
+		if h.only != "" {
+			return &failure{err: notRegular(h.dir, name, stat), hint: "only regular files are fetched"}
+		}
+		h.odd = name
+		return nil
+	}
+	t, now := h.tracks[name], time.Now()
+	if t == nil {
+		t = &track{fileInfo: fileInfo{rank: -1, part: -1}, size: -1}
+		if info, ok := h.match(name); ok {
+			t.fileInfo = info
+		}
+		h.tracks[name] = t
+		if len(h.tracks) == 1 && h.began != nil {
+			h.began()
+		}
+	}
+	if t.size != stat.Size() || !t.mod.Equal(stat.ModTime()) {
+		t.size, t.mod, t.changed, t.checked, t.lost = stat.Size(), stat.ModTime(), now, false, false
+		h.newest = now
+		if t.got != nil {
+			t.got.close()
+			t.got = nil
+		}
+	}
+	if t.checked || h.endedAt.IsZero() && now.Sub(t.changed) < w.Stable {
+		return nil
+	}
+	return h.inspect(name, t)
+}
+
+// statFile follows links only for a file that the engine named itself; found by its name alone, a link may be planted.
+func (h *hunt) statFile(name string) (fs.FileInfo, error) {
+	if h.only != "" {
+		return h.dir.root.Stat(filepath.Join(h.dir.rel, name))
+	}
+	return h.dir.stat(name)
+}
+
+func (h *hunt) inspect(name string, t *track) error {
+	f, stat, err := h.dir.openFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return &failure{what: "opening " + filepath.Join(h.dir.local, name), err: err, hint: "the collector must be able to read the file"}
+	}
+	res, err := inspect(f, stat.Size())
+	if errors.Is(err, errSize) || err == nil && stat.Size() != t.size {
+		f.Close()
+		return nil // it grows: the next look sees the new size
+	}
+	if err != nil {
+		f.Close()
+		return &failure{what: "reading " + filepath.Join(h.dir.local, name), err: err, hint: "the disk or the mount failed; the file is left where it is"}
+	}
+	if res.ending == notJSON {
+		f.Close()
+		return &failure{what: filepath.Join(h.dir.local, name) + " is no trace: " + res.why, hint: "the file is left where it is"}
+	}
+	t.checked, t.res = true, res
+	if res.ending == odd && !h.endedAt.IsZero() {
+		t.checked = time.Since(t.changed) >= h.s.r.cfg.Waits.Stable // it may still grow
+	}
+	if res.ending == whole || res.ending == odd && !h.endedAt.IsZero() && t.checked {
+		t.got = &file{folder: h.dir, name: name, fileInfo: t.fileInfo, f: f, stat: stat, inspected: res}
+		return nil
+	}
+	f.Close()
+	return nil
+}
+
+// judge says whether the hunt is over.
+func (h *hunt) judge(now time.Time, last bool) (bool, error) {
+	w := h.s.r.cfg.Waits
+	if len(h.tracks) == 0 {
+		until := h.until
+		if until.IsZero() && !h.overAt.IsZero() {
+			until = h.overAt.Add(w.Appear)
+		}
+		if last || !until.IsZero() && now.After(until) {
+			return false, h.nothing()
+		}
+		return false, nil
+	}
+	complete, open := 0, 0
+	for name, t := range h.tracks {
+		switch {
+		case t.got != nil:
+			complete++
+		case t.lost:
+		case last || now.Sub(t.changed) > w.Stall:
+			if err := h.giveUp(name, t, now); err != nil {
+				return false, err
+			}
+			if t.got != nil {
+				complete++
+			}
+		default:
+			open++
+		}
+	}
+	switch {
+	case open > 0:
+		return false, nil
+	case h.count > 0 && complete >= h.count:
+		return true, nil
+	case h.only == "" && !last:
+		// More ranks may come; once the engine has said that all is written, only a mount may be late.
+		quiet, need := now.Sub(h.newest), w.Settle
+		if !h.endedAt.IsZero() {
+			quiet, need = now.Sub(h.endedAt), min(w.Stable, w.Settle)
+		}
+		if quiet < need {
+			return false, nil
+		}
+	}
+	if complete == 0 {
+		return false, h.incomplete()
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.tracks)) {
+		if t := h.tracks[name]; t.lost {
+			h.s.warn(fmt.Sprintf("%s is left where it is: %s", oneLine(name), t.res.why))
+		}
+	}
+	return true, nil
+}
+
+// giveUp ends the wait for a file that doesn't grow. When the engine says that it is written, it is taken as it is.
+func (h *hunt) giveUp(name string, t *track, now time.Time) error {
+	if h.endedAt.IsZero() || t.size == 0 {
+		t.lost = true
+		if t.res.why == "" {
+			t.res.why = "it still grows"
+		}
+		return nil
+	}
+	f, stat, err := h.dir.openFile(name)
+	if err != nil {
+		return &failure{what: "opening " + filepath.Join(h.dir.local, name), err: err}
+	}
+	res, err := inspect(f, stat.Size())
+	if err != nil {
+		f.Close()
+		t.lost, t.res.why = true, oneLine(err.Error())
+		return nil
+	}
+	h.s.warn(fmt.Sprintf("%s: %s; the engine says it is complete", oneLine(name), res.why))
+	t.got = &file{folder: h.dir, name: name, fileInfo: t.fileInfo, f: f, stat: stat, inspected: res}
+	return nil
+}
+
+// files are the complete ones, by rank and name.
+func (h *hunt) files() []*file {
+	var all []*file
+	for _, name := range slices.Sorted(maps.Keys(h.tracks)) {
+		if t := h.tracks[name]; t.got != nil {
+			all = append(all, t.got)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *file) int { return a.rank - b.rank })
+	return all
+}
+
+// nothing says that no file came, and what came instead.
+func (h *hunt) nothing() error {
+	f := &failure{what: fmt.Sprintf("no trace appeared in %s", h.dir.local)}
+	if h.only != "" {
+		f.what = fmt.Sprintf("%s is not there", filepath.Join(h.dir.local, oneLine(h.only)))
+	}
+	if h.dir.engine != h.dir.local {
+		f.what += fmt.Sprintf(" (%s on the engine's node)", h.dir.engine)
+	}
+	switch {
+	case h.early != "":
+		f.hint = fmt.Sprintf("%s is there, but its name tells a time before the request: set the zone of the engine's node, or its clock", oneLine(h.early))
+	case h.odd != "":
+		f.hint = fmt.Sprintf("%s is there, but it is no regular file", oneLine(h.odd))
+	default:
+		f.hint = "check that the folder is the one in which the engine writes, on the same node or mount"
+	}
+	return f
+}
+
+// incomplete says that files came and none of them ends.
+func (h *hunt) incomplete() error {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(h.tracks)) {
+		t := h.tracks[name]
+		parts = append(parts, fmt.Sprintf("%s (%d bytes): %s", oneLine(name), t.size, t.res.why))
+		if len(parts) == 4 {
+			break
+		}
+	}
+	return &failure{
+		what: fmt.Sprintf("no complete trace in %s: %s", h.dir.local, strings.Join(parts, "; ")),
+		hint: "the engine stopped in the middle of writing, or its disk is full; what is there can be imported by hand",
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
