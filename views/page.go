@@ -15,11 +15,12 @@ import (
 type Page struct {
 	Lang   i18n.Lang
 	Theme  string            // "auto", "light" or "dark"
-	Nav    string            // the navigation entry that is current: "trace", "traces" or ""
+	Nav    string            // the navigation entry that is current: "fleet", "trace", …, or ""
 	Title  string            // for the tab, without the product's name
 	Path   string            // of this page, for the language and theme links
 	Query  url.Values        // of this page, likewise
 	Assets map[string]string // source name → URL, as in "app.css" → "/static/app-….css"
+	Range  *Range            // of a page about a time; nil: the page has none
 }
 
 // t is the catalogue in the page's language.

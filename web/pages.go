@@ -2,8 +2,11 @@ package web
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -83,6 +86,9 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 	h.Set("Cache-Control", "no-store") // language, theme and lists change under the same address
 	return c.HTMLBlob(status, buf.Bytes())
 }
+
+// sortedKeys are the keys of a map in their order.
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 // renderError sends the error page.
 func (s *Server) renderError(c echo.Context, he *HTTPError) error {

@@ -31,8 +31,8 @@ const (
 
 // Config is what a server is made of. Store and Assets are required.
 type Config struct {
-	Store   store.Traces
-	Hub     *Hub                  // of collectors and captures; nil: this server has none
+	Store   store.Store
+	Hub     *Hub                  // of collectors and captures; nil: one that no collector in this process uses
 	Limits  Limits                // of uploads
 	Grace   time.Duration         // how long a deleted trace can be restored, for the page to say
 	Assets  fs.FS                 // the built browser files; see Built
@@ -49,6 +49,10 @@ type Server struct {
 	log     *slog.Logger
 	assets  *assets
 	example *example
+	samples store.Samples
+	hub     *Hub
+	board   *board
+	now     func() time.Time
 	handler http.Handler
 }
 
@@ -63,7 +67,11 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Log, assets: built, example: &example{write: cfg.Example}}
+	s := &Server{cfg: cfg, log: cfg.Log, assets: built, example: &example{write: cfg.Example}, samples: cfg.Store, hub: cfg.Hub, now: time.Now}
+	if s.hub == nil {
+		s.hub = NewHub(cfg.Store, HubOptions{})
+	}
+	s.board = newBoard(cfg.Store, func() time.Time { return s.now() })
 
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
@@ -78,7 +86,14 @@ func New(cfg Config) (*Server, error) {
 // routes mounts every page, the API and the files.
 func (s *Server) routes(e *echo.Echo) {
 	read := []string{http.MethodGet, http.MethodHead}
-	e.Match(read, "/", func(c echo.Context) error { return c.Redirect(http.StatusFound, "/trace") })
+	e.Match(read, "/", s.home)
+	e.Match(read, "/fleet", s.fleetPage)
+	e.POST("/deployments/edit", s.editDeployment)
+	e.POST("/deployments/delete", s.deleteDeployment)
+	e.POST("/deployments/restore", s.restoreDeployment)
+	e.POST("/baselines/put", s.putBaseline)
+	e.POST("/baselines/delete", s.deleteBaseline)
+	e.GET("/api/live", s.live)
 	e.Match(read, "/trace", s.tracePage)
 	e.Match(read, "/traces", s.tracesPage)
 	e.Match(read, "/compare/traces", s.compareTracesPage)
@@ -91,10 +106,8 @@ func (s *Server) routes(e *echo.Echo) {
 	e.Match(read, staticPrefix+":name", s.assets.serve)
 	e.Match(read, "/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	NewTracesAPI(s.cfg.Store, s.cfg.Limits).Register(e)
-	if s.cfg.Hub != nil {
-		NewCollectorsAPI(s.cfg.Hub).Register(e)
-		NewCapturesAPI(s.cfg.Hub).Register(e)
-	}
+	NewCollectorsAPI(s.hub).Register(e)
+	NewCapturesAPI(s.hub).Register(e)
 }
 
 // Handler is the server without a listener, for tests and embedding.
@@ -117,9 +130,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return err
 	case <-ctx.Done():
 	}
-	if s.cfg.Hub != nil {
-		s.cfg.Hub.Stop() // polls would else keep the server waiting
-	}
+	s.hub.Stop() // polls and live streams would else keep the server waiting
 	// ctx has ended; draining needs a time of its own.
 	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()

@@ -28,7 +28,7 @@ import (
 type site struct {
 	*Server
 	t   *testing.T
-	st  store.Traces
+	st  store.Store
 	log *bytes.Buffer
 }
 

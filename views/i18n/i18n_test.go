@@ -29,7 +29,8 @@ func TestEveryKeyHasBothLanguages(t *testing.T) {
 // built at run time are named by their prefix.
 func TestTemplatesAndCatalogueAgree(t *testing.T) {
 	used := map[string]bool{}
-	prefixes := []string{"col.", "def.", "block.", "note.", "nav.", "theme.", "error.", "login."}
+	prefixes := []string{"col.", "def.", "block.", "note.", "nav.", "theme.", "error.", "login.",
+		"health.", "reason.", "rule.", "better.", "role.", "fleet.count_", "range.", "figure.", "short."}
 	call := regexp.MustCompile(`[.(\s](?:t|T|page)\([^"()]*"([a-z0-9_.]+)"\s*([+,)])`)
 	files := 0
 	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
@@ -76,7 +77,7 @@ func TestTemplatesAndCatalogueAgree(t *testing.T) {
 		for _, p := range prefixes {
 			dynamic = dynamic || strings.HasPrefix(key, p)
 		}
-		if !used[key] && !dynamic && key != "list.saved" && key != "list.restored" {
+		if !used[key] && !dynamic && key != "list.saved" && key != "list.restored" && key != "fleet.saved" && key != "fleet.restored" {
 			t.Errorf("%s: no page uses it", key)
 		}
 	}

@@ -1,0 +1,184 @@
+package views
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/stepscope/stepscope/engine/ledger"
+	"github.com/stepscope/stepscope/views/i18n"
+)
+
+// Figure is one number of a metric as a page shows it. A NaN value is absent, for the reason Why.
+type Figure struct {
+	Metric ledger.Metric
+	Value  float64
+	N, Of  int    // engines that the value comes from, of how many; 0 where it is one engine's own
+	Why    Reason // of an absent value
+}
+
+// Reason is a sentence of the catalogue with what it is about. Args are untrusted texts;
+// a reason that is about others has the first of them as Inner, its last argument.
+type Reason struct {
+	Key   string
+	Args  []string
+	Inner *Reason
+}
+
+// says prints a reason in the page's language.
+func (p Page) says(r Reason) string {
+	args := make([]string, len(r.Args), len(r.Args)+1)
+	for i, a := range r.Args {
+		args[i] = harmless(a)
+	}
+	if r.Inner != nil {
+		args = append(args, p.says(*r.Inner))
+	}
+	return p.t(r.Key, args...)
+}
+
+// Sig3 prints x with three significant figures but never more than three decimals, thousands
+// grouped: the same as the scripts' sig3. What is not zero but would print as zero is "<0.001".
+func Sig3(x float64) string {
+	a := math.Abs(x)
+	sign := ""
+	if x < 0 {
+		sign = "−"
+	}
+	switch {
+	case math.IsNaN(x):
+		return "–"
+	case math.IsInf(x, 0):
+		return sign + "∞"
+	case a == 0:
+		return "0"
+	case a < 0.0005 && x < 0:
+		return ">−0.001"
+	case a < 0.0005:
+		return "<0.001"
+	case a >= 1e15:
+		return sign + strconv.FormatFloat(a, 'e', 2, 64)
+	case a >= 99.95:
+		return sign + grouped(strconv.FormatFloat(a, 'f', 0, 64))
+	case a >= 9.995:
+		return sign + strconv.FormatFloat(a, 'f', 1, 64)
+	case a >= 0.9995:
+		return sign + strconv.FormatFloat(a, 'f', 2, 64)
+	}
+	return sign + strconv.FormatFloat(a, 'f', 3, 64)
+}
+
+// Scale is what a value of the unit is multiplied by to be shown: shares are shown as percentages.
+func Scale(u ledger.Unit) float64 {
+	if u == ledger.Share {
+		return 100
+	}
+	return 1
+}
+
+// unitNames are the units whose names differ from what the metric table calls them.
+var unitNames = map[ledger.Unit][2]string{
+	ledger.StepsPerSecond:  {"steps/s", "步/s"},
+	ledger.TokensPerSecond: {"tokens/s", "token/s"},
+	ledger.Tokens:          {"tokens", "token"},
+	ledger.TokensPerSeq:    {"tokens/sequence", "token/序列"},
+	ledger.TokenPairs:      {"query·key tokens", "查询·键 token"},
+	ledger.Sequences:       {"sequences", "序列"},
+	ledger.Requests:        {"requests", "请求"},
+	ledger.Preemptions:     {"preemptions", "次抢占"},
+	ledger.Calls:           {"calls", "次调用"},
+	ledger.Communicators:   {"communicators", "通信器"},
+	ledger.Share:           {"%", "%"},
+	ledger.Ratio:           {"ratio", "比值"},
+	ledger.PerToken:        {"per verified token", "每验证 token"},
+	ledger.Flag:            {"0 or 1", "0 或 1"},
+}
+
+// UnitName is how the pages write a unit.
+func UnitName(l i18n.Lang, u ledger.Unit) string {
+	if names, ok := unitNames[u]; ok {
+		if l == i18n.Chinese {
+			return names[1]
+		}
+		return names[0]
+	}
+	return harmless(string(u))
+}
+
+// Words picks a text of the metric table in the page's language.
+func Words(l i18n.Lang, w ledger.Words) string {
+	if l == i18n.Chinese {
+		return w.ZH
+	}
+	return w.EN
+}
+
+// text is the number without its unit, or a dash. Whole numbers of things are shown whole.
+func (f Figure) text(p Page) string {
+	if math.IsNaN(f.Value) {
+		return p.t("common.none")
+	}
+	v := f.Value * Scale(f.Metric.Unit)
+	switch f.Metric.Unit {
+	case ledger.Sequences, ledger.Requests, ledger.Preemptions, ledger.Calls, ledger.Communicators, ledger.Tokens:
+		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+			sign := ""
+			if v < 0 {
+				sign = "−"
+			}
+			return sign + grouped(strconv.FormatFloat(math.Abs(v), 'f', 0, 64))
+		}
+	}
+	return Sig3(v)
+}
+
+// shortName is what a metric is called where there is little room.
+func shortName(p Page, m ledger.Metric) string {
+	if key := "short." + m.Key; i18n.Has(key) {
+		return p.t(key)
+	}
+	return Words(p.Lang, m.Name)
+}
+
+// unitOf is a metric's unit with the mark of an estimate.
+func unitOf(p Page, m ledger.Metric) string {
+	if m.Estimate {
+		return p.t("figure.estimate", UnitName(p.Lang, m.Unit))
+	}
+	return UnitName(p.Lang, m.Unit)
+}
+
+// title says the exact value, where it comes from and what it means.
+func (f Figure) title(p Page) string {
+	if math.IsNaN(f.Value) {
+		if f.Why.Key == "" {
+			return p.t("figure.absent")
+		}
+		return p.says(f.Why)
+	}
+	s := strconv.FormatFloat(f.Value*Scale(f.Metric.Unit), 'g', -1, 64) + " " + UnitName(p.Lang, f.Metric.Unit)
+	if f.Of > 0 {
+		s += " · " + p.t("figure.of", ruleName(p, f.Metric), strconv.Itoa(f.N), strconv.Itoa(f.Of))
+	}
+	return s
+}
+
+// ruleName says how the values of several engines become one.
+func ruleName(p Page, m ledger.Metric) string {
+	if m.Aggregate.Op == ledger.WeightedMean && m.Aggregate.By != "" {
+		by, ok := ledger.Lookup(m.Aggregate.By)
+		name := m.Aggregate.By
+		if ok {
+			name = Words(p.Lang, by.Name)
+		}
+		return p.t("rule.mean_by", name)
+	}
+	return p.t("rule." + string(m.Aggregate.Op))
+}
+
+// absentClass sets an absent figure back.
+func (f Figure) absentClass() string {
+	if math.IsNaN(f.Value) {
+		return "num absent"
+	}
+	return "num"
+}

@@ -1,0 +1,202 @@
+package web
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/engine/ledger"
+	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/views"
+)
+
+// figureKeys are the fleet page's key figures, in its order.
+var figureKeys = []string{"completion_TPS", "prompt_TPS", "running", "pending", "KV_cache_usage", "TTFT_max", "avg_nextn_accept_rate", "MFU"}
+
+// figureMetrics are their definitions, and boardMetrics what the board reads for
+// them: the weights of their means besides.
+var (
+	figureMetrics = lookupAll(figureKeys)
+	boardMetrics  = withWeights(figureMetrics)
+)
+
+func lookupAll(keys []string) []ledger.Metric {
+	all := make([]ledger.Metric, len(keys))
+	for i, k := range keys {
+		m, ok := ledger.Lookup(k)
+		if !ok {
+			panic("web: the metric table has no " + k) // a constant above is wrong
+		}
+		all[i] = m
+	}
+	return all
+}
+
+func withWeights(metrics []ledger.Metric) []string {
+	var keys []string
+	for _, m := range metrics {
+		keys = append(keys, m.Key)
+		if m.Aggregate.By != "" {
+			keys = append(keys, m.Aggregate.By)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// fewEngines is how many engines a deployment may have to be shown open.
+const fewEngines = 8
+
+// fleetView makes the page's view of a snapshot: filtered, folded, the worst first.
+func fleetView(s *snapshot, search string, open, closed []string, now time.Time) views.Fleet {
+	v := views.Fleet{Search: search, Open: open, Closed: closed, Columns: figureMetrics, Now: now}
+	if s == nil {
+		v.Pending = true
+		return v
+	}
+	v.All = len(s.deployments)
+	match := matcher(search)
+	for _, d := range s.deployments {
+		row := viewDeployment(d, now)
+		v.Engines += len(row.Engines)
+		for _, e := range row.Engines {
+			v.Healths[e.Health]++
+		}
+		// A deployment that matches by itself shows as it would; else only the engines that do.
+		whole := match(deploymentText(row))
+		var matching []views.FleetEngine
+		for _, e := range row.Engines {
+			if search != "" && match(engineText(row.Name, e)) {
+				matching = append(matching, e)
+			}
+		}
+		if !whole && len(matching) == 0 {
+			continue
+		}
+		switch {
+		case slices.Contains(closed, row.Name):
+			row.Engines = nil
+		case slices.Contains(open, row.Name), len(row.Engines) <= fewEngines && whole:
+			row.Open = true
+		case search != "" && !whole:
+			row.Engines, row.Open = matching, true
+		default:
+			row.Engines = nil
+		}
+		slices.SortStableFunc(row.Engines, func(a, b views.FleetEngine) int { return cmp.Compare(b.Health, a.Health) })
+		v.Deployments = append(v.Deployments, row)
+	}
+	sort.SliceStable(v.Deployments, func(i, j int) bool { return v.Deployments[i].Health > v.Deployments[j].Health })
+	return v
+}
+
+// viewDeployment is a deployment with all its engines.
+func viewDeployment(d *deploymentState, now time.Time) views.FleetDeployment {
+	row := views.FleetDeployment{Name: d.Name, Note: d.Note, GPUs: d.GPUs, Peak: d.PeakTFLOPs, Count: len(d.engines), Spark: d.trend}
+	for k, val := range d.Labels {
+		row.Labels = append(row.Labels, views.Label{Key: k, Value: val})
+	}
+	slices.SortFunc(row.Labels, func(a, b views.Label) int { return cmp.Compare(a.Key, b.Key) })
+	for _, l := range d.baselines {
+		row.Baselines = append(row.Baselines, viewBaseline(l))
+	}
+	for _, e := range d.engines {
+		engine := viewEngine(e, now)
+		row.Engines = append(row.Engines, engine)
+		row.Kinds = addNew(row.Kinds, e.Kind)
+		row.Models = addNew(row.Models, e.Model)
+		row.Parallel = addNew(row.Parallel, e.Parallel)
+		row.Versions = addNew(row.Versions, e.Version)
+		if engine.Last.After(row.Last) {
+			row.Last = engine.Last
+		}
+	}
+	row.Health, row.Reasons = judgeDeployment(row.Engines)
+	for _, m := range figureMetrics {
+		row.Figures = append(row.Figures, joinedFigure(d, m))
+	}
+	return row
+}
+
+// maxTraits is how many different models and the like a deployment's row tells.
+const maxTraits = 3
+
+func addNew(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) || len(list) == maxTraits {
+		return list
+	}
+	return append(list, s)
+}
+
+func viewBaseline(l store.Baseline) views.Baseline {
+	return views.Baseline{ID: l.ID, Name: l.Name, Note: l.Note, From: time.Unix(0, l.From), To: time.Unix(0, l.To)}
+}
+
+func viewEngine(e *engineState, now time.Time) views.FleetEngine {
+	v := views.FleetEngine{Name: e.Name, Kind: e.Kind, Role: e.Role, Model: e.Model, Parallel: e.Parallel, Version: e.Version,
+		Host: e.Host, Rank: e.Rank, GPU: e.GPU}
+	if e.Last != 0 {
+		v.Last = time.Unix(0, e.Last)
+	}
+	v.Health, v.Reasons = judgeEngine(e, now)
+	for _, m := range figureMetrics {
+		_, has := e.latest[store.Column{Metric: m.Key}]
+		v.Figures = append(v.Figures, figure(m, e.value(m), e.Kind, has))
+	}
+	return v
+}
+
+// joinedFigure is a metric's value over a deployment's engines by its own rule.
+func joinedFigure(d *deploymentState, m ledger.Metric) views.Figure {
+	values, weights := make([]float64, len(d.engines)), make([]float64, len(d.engines))
+	by := ledger.Metric{Key: m.Aggregate.By}
+	reported := 0
+	kind := ""
+	for i, e := range d.engines {
+		values[i], weights[i] = e.value(m), e.value(by)
+		kind = e.Kind
+		if !math.IsNaN(values[i]) {
+			reported++
+		}
+	}
+	v, n := aggregate(m.Aggregate, values, weights)
+	f := views.Figure{Metric: m, Value: v, N: n, Of: len(d.engines)}
+	switch {
+	case !math.IsNaN(v):
+	case reported == 0:
+		f.Why = absentReason(kind, m, false)
+	case m.Aggregate.Op == ledger.Apart:
+		f.Why = views.Reason{Key: "figure.apart"}
+	}
+	return f
+}
+
+// matcher takes a filter's words, all of which must occur, whatever their case.
+func matcher(query string) func(string) bool {
+	words := strings.Fields(strings.ToLower(query))
+	return func(text string) bool {
+		for _, w := range words {
+			if !strings.Contains(text, w) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// deploymentText is what the filter looks at, in lower case.
+func deploymentText(d views.FleetDeployment) string {
+	parts := append([]string{d.Name, d.Note, d.Health.String()}, d.Kinds...)
+	parts = append(append(parts, d.Models...), d.Parallel...)
+	for _, l := range d.Labels {
+		parts = append(parts, l.Key+"="+l.Value)
+	}
+	return strings.ToLower(strings.Join(parts, "\n"))
+}
+
+func engineText(deployment string, e views.FleetEngine) string {
+	return strings.ToLower(strings.Join([]string{deployment, e.Name, e.Kind, e.Role, e.Model, e.Parallel, e.Version, e.Host, e.Health.String()}, "\n"))
+}

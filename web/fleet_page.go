@@ -1,0 +1,60 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stepscope/stepscope/views"
+)
+
+// maxFilter is the longest filter, in bytes, and maxFolds the most deployments
+// an address opens or closes.
+const (
+	maxFilter = 256
+	maxFolds  = 64
+)
+
+// home leads to the fleet when there is one, else to the trace viewer.
+func (s *Server) home(c echo.Context) error {
+	to := "/trace"
+	if snap, err := s.board.get(c.Request().Context(), false); err != nil {
+		return storeError(err)
+	} else if snap != nil && len(snap.deployments) > 0 {
+		to = "/fleet"
+	}
+	return c.Redirect(http.StatusFound, to)
+}
+
+// fleetPage lists the deployments. With ?part=body it is only what follows the
+// engines, for the page's script.
+func (s *Server) fleetPage(c echo.Context) error {
+	part := c.QueryParam("part") == "body"
+	snap, err := s.board.get(c.Request().Context(), part)
+	if err != nil {
+		return storeError(err)
+	}
+	q := c.QueryParams()
+	search := strings.TrimSpace(clip(c.QueryParam("q"), maxFilter))
+	v := fleetView(snap, search, folds(q["open"]), folds(q["closed"]), s.now())
+	p := s.page(c, "fleet", "fleet.title")
+	if part {
+		return s.render(c, http.StatusOK, views.FleetBody(p, v))
+	}
+	v.Deleted = c.QueryParam("deleted")
+	switch done := c.QueryParam("done"); done {
+	case "saved", "restored":
+		v.Done = done
+	}
+	return s.render(c, http.StatusOK, views.FleetPage(p, v))
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return strings.ToValidUTF8(s[:n], "")
+	}
+	return s
+}
+
+func folds(names []string) []string { return names[:min(len(names), maxFolds)] }

@@ -1,0 +1,160 @@
+package web
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/stepscope/stepscope/engine/ledger"
+	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/views"
+)
+
+// When an engine counts as silent, and as ended. Engines log about every 40 s.
+const (
+	silentAfter = 3 * time.Minute
+	endedAfter  = time.Hour
+)
+
+// Loads that are worth a look.
+const (
+	fullCache    = 0.97 // of the KV cache, while sequences wait
+	longQueue    = 8    // sequences waiting, when they are more than …
+	queueRunning = 2    // … this many times those that run
+)
+
+// judgeEngine says how an engine is, and why.
+func judgeEngine(e *engineState, now time.Time) (views.Health, []views.Reason) {
+	if e.Last == 0 {
+		return views.Waiting, []views.Reason{{Key: "reason.never"}}
+	}
+	silent := now.Sub(time.Unix(0, e.Last))
+	switch {
+	case silent >= endedAfter:
+		return views.Ended, []views.Reason{{Key: "reason.ended", Args: []string{span(silent)}}}
+	case silent >= silentAfter:
+		return views.Bad, []views.Reason{{Key: "reason.silent", Args: []string{span(silent)}}}
+	}
+	reasons := append(eventReasons(e.events, now), loadReasons(e)...)
+	if len(reasons) > 0 {
+		return views.Warn, reasons
+	}
+	return views.Fine, nil
+}
+
+// eventReasons counts what happened to an engine lately.
+func eventReasons(events []store.Event, now time.Time) []views.Reason {
+	counts := map[store.EventKind]int64{}
+	for _, ev := range events {
+		switch ev.Kind {
+		case store.Gap:
+			counts[ev.Kind] += max(1, ev.Count)
+		case store.Unreadable, store.Dropped:
+			counts[ev.Kind] += max(1, ev.Count)
+		case store.CaptureEvent:
+			if ev.To >= now.UnixNano() || ev.To == ev.From {
+				counts[ev.Kind]++
+			}
+		default:
+			counts[ev.Kind]++
+		}
+	}
+	// A counter reset and a restart are one thing seen twice.
+	counts[store.Restart] = max(counts[store.Restart], counts[store.CounterReset])
+	var reasons []views.Reason
+	for _, kind := range []store.EventKind{store.Restart, store.Gap, store.Unreadable, store.Dropped, store.ClockJumped, store.CaptureEvent} {
+		if n := counts[kind]; n > 0 {
+			reasons = append(reasons, views.Reason{Key: "reason." + string(kind), Args: []string{strconv.FormatInt(n, 10)}})
+		}
+	}
+	return reasons
+}
+
+// loadReasons looks at what an engine has to do.
+func loadReasons(e *engineState) []views.Reason {
+	value := func(key string) float64 {
+		m, _ := ledger.Lookup(key)
+		m.Key = key
+		return e.value(m)
+	}
+	kv, pending, running := value("KV_cache_usage"), value("pending"), value("running")
+	// Comparisons with an absent value are false: no reason then.
+	if kv >= fullCache && pending > 0 {
+		return []views.Reason{{Key: "reason.kv_full", Args: []string{views.Sig3(100 * kv), views.Sig3(pending)}}}
+	}
+	if pending >= longQueue && pending > queueRunning*running {
+		return []views.Reason{{Key: "reason.queue", Args: []string{views.Sig3(pending), views.Sig3(running)}}}
+	}
+	return nil
+}
+
+// span prints a duration in its largest unit.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return strconv.Itoa(int(d/time.Second)) + " s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " min"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d/time.Hour)) + " h"
+	}
+	return strconv.Itoa(int(d/(24*time.Hour))) + " d"
+}
+
+// maxReasons is how many different reasons a deployment's row tells.
+const maxReasons = 3
+
+// judgeDeployment is the worst of the engines, with their reasons counted. A
+// deployment some of whose engines ended is as well as the others.
+func judgeDeployment(engines []views.FleetEngine) (views.Health, []views.Reason) {
+	if len(engines) == 0 {
+		return views.Waiting, nil
+	}
+	worst, ended := views.Fine, 0
+	type told struct {
+		first views.Reason
+		n     int
+	}
+	var kinds []string
+	counts := map[string]*told{}
+	for _, e := range engines {
+		if e.Health == views.Ended {
+			ended++
+		} else {
+			worst = max(worst, e.Health)
+		}
+		for _, r := range e.Reasons {
+			if counts[r.Key] == nil {
+				counts[r.Key] = &told{first: r}
+				kinds = append(kinds, r.Key)
+			}
+			counts[r.Key].n++
+		}
+	}
+	if ended == len(engines) {
+		worst = views.Ended
+	}
+	var reasons []views.Reason
+	for _, k := range kinds {
+		if len(reasons) == maxReasons {
+			break
+		}
+		c := counts[k]
+		if c.n == len(engines) && c.n == 1 {
+			reasons = append(reasons, c.first)
+			continue
+		}
+		reasons = append(reasons, views.Reason{Key: "reason.some", Inner: &c.first,
+			Args: []string{strconv.Itoa(c.n), strconv.Itoa(len(engines))}})
+	}
+	return worst, reasons
+}
+
+// figure makes a figure of one engine's value.
+func figure(m ledger.Metric, v float64, kind string, has bool) views.Figure {
+	f := views.Figure{Metric: m, Value: v}
+	if math.IsNaN(v) {
+		f.Why = absentReason(kind, m, has)
+	}
+	return f
+}

@@ -1,0 +1,75 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stepscope/stepscope/views"
+)
+
+// rangeLengths are the ranges that end now.
+var rangeLengths = map[string]time.Duration{
+	"live": 5 * time.Minute, "15m": 15 * time.Minute, "1h": time.Hour, "6h": 6 * time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour,
+}
+
+// defaultRange is what a page shows whose address names no time.
+const defaultRange = "1h"
+
+// readRange reads ?from=&to= or ?range= of an address.
+func readRange(c echo.Context, now time.Time) (views.Range, error) {
+	if from, to := c.QueryParam("from"), c.QueryParam("to"); from != "" || to != "" {
+		r := views.Range{Key: "own"}
+		var err error
+		if r.From, err = formTime(from); err != nil {
+			return r, badTime("from", err)
+		}
+		if r.To, err = formTime(to); err != nil {
+			return r, badTime("to", err)
+		}
+		if !r.To.After(r.From) {
+			return r, badTime("to", fmt.Errorf("it is not after from"))
+		}
+		return r, nil
+	}
+	key := c.QueryParam("range")
+	if _, ok := rangeLengths[key]; !ok {
+		key = defaultRange
+	}
+	return views.Range{Key: key, From: now.Add(-rangeLengths[key]), To: now}, nil
+}
+
+func badTime(field string, err error) error {
+	return &HTTPError{Status: http.StatusBadRequest, Message: "the address's " + field + " is no time: " + err.Error(),
+		Hint: "give from and to like 2026-11-29T10:00:00Z or in milliseconds since 1970, or range=1h", Err: err}
+}
+
+// exactTime is how addresses carry a time: UTC, to the nanosecond.
+func exactTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// The times that this server takes: what fits into nanoseconds since 1970, with room.
+var (
+	firstTime = time.Unix(0, 0)
+	lastTime  = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// formTime reads a time: RFC 3339, a form's local form (which is UTC here), or
+// milliseconds since 1970.
+func formTime(text string) (time.Time, error) {
+	t, ok := time.Time{}, false
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms >= 0 && ms < lastTime.UnixMilli() {
+		t, ok = time.UnixMilli(ms), true
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if got, err := time.Parse(layout, text); err == nil && !ok {
+			t, ok = got, true
+		}
+	}
+	if !ok || t.Before(firstTime) || t.After(lastTime) {
+		return time.Time{}, fmt.Errorf("%q", clip(text, 40))
+	}
+	return t.UTC(), nil
+}

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/stepscope/stepscope/engine/ledger"
+	"github.com/stepscope/stepscope/store"
+)
+
+// trendBook keeps the spark lines of the deployments, which change slowly and
+// cost more than the newest values do.
+type trendBook struct {
+	at    time.Time
+	cost  time.Duration
+	lines map[string][]float64
+}
+
+// update adds the trends to a snapshot, read anew where they are due.
+func (t *trendBook) update(ctx context.Context, st store.Samples, s *snapshot) error {
+	if age := s.at.Sub(t.at); t.lines == nil || age < 0 || age >= max(trendEvery, trendShare*t.cost) {
+		began := time.Now()
+		lines := map[string][]float64{}
+		for _, d := range s.deployments {
+			line, err := readTrend(ctx, st, d, s.at)
+			if err != nil {
+				return err
+			}
+			lines[d.Name] = line
+		}
+		t.at, t.cost, t.lines = s.at, time.Since(began), lines
+	}
+	for _, d := range s.deployments {
+		d.trend = t.lines[d.Name]
+	}
+	return nil
+}
+
+// readTrend is the trend metric of a deployment's engines together.
+func readTrend(ctx context.Context, st store.Samples, d *deploymentState, now time.Time) ([]float64, error) {
+	m, _ := ledger.Lookup(trendMetric)
+	to := now.UnixNano()
+	from := to - int64(trendWithin)
+	var ids []int64
+	for _, e := range d.engines {
+		if e.Last >= from {
+			ids = append(ids, e.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	points, err := st.Points(ctx, store.PointsQuery{
+		Selection: store.Selection{Engines: ids, Metrics: []string{m.Key}, From: from, To: to}, Points: trendPoints})
+	if err != nil {
+		return nil, err
+	}
+	g := grid{from: from, width: max(1, (to-from)/trendPoints), cells: trendPoints}
+	rows := make([][]float64, len(points))
+	for i := range points {
+		rows[i] = g.held(g.lay(&points[i], m))
+	}
+	line := make([]float64, trendPoints)
+	column := make([]float64, len(rows))
+	for i := range line {
+		for j, r := range rows {
+			column[j] = r[i]
+		}
+		line[i], _ = aggregate(m.Aggregate, column, nil)
+	}
+	// Until the last cell is full, a drop at its end would only be the time that has not passed.
+	if n := len(line); n > 1 && math.IsNaN(line[n-1]) {
+		line = line[:n-1]
+	}
+	return line, nil
+}
