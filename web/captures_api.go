@@ -90,7 +90,7 @@ func (a *CapturesAPI) start(c echo.Context) error {
 		return c.JSON(he.Status, idleBody{errorBody{Error: he.Message, Hint: he.Hint}, idle.Engines})
 	}
 	if err != nil {
-		return hubError(err)
+		return hubError(c, err)
 	}
 	return c.JSON(http.StatusCreated, map[string]any{"captures": capturesToJSON(made)})
 }
@@ -111,7 +111,7 @@ func (a *CapturesAPI) get(c echo.Context) error {
 	}
 	got, err := a.hub.st.Capture(c.Request().Context(), id)
 	if err != nil {
-		return noCapture(err)
+		return noCapture(c, err)
 	}
 	return c.JSON(http.StatusOK, captureToJSON(got))
 }
@@ -123,17 +123,17 @@ func (a *CapturesAPI) cancel(c echo.Context) error {
 	}
 	got, err := a.hub.CancelCapture(c.Request().Context(), id, whoAsks(c.Request()))
 	if err != nil {
-		return noCapture(err)
+		return noCapture(c, err)
 	}
 	return c.JSON(http.StatusOK, captureToJSON(got))
 }
 
 // noCapture is hubError with the words for a capture that isn't there.
-func noCapture(err error) error {
+func noCapture(c echo.Context, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return &HTTPError{Status: http.StatusNotFound, Message: "there is no capture with this id", Hint: "/captures lists them", Err: err}
 	}
-	return hubError(err)
+	return hubError(c, err)
 }
 
 func (a *CapturesAPI) list(c echo.Context) error {

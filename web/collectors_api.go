@@ -61,12 +61,13 @@ func callContext(c echo.Context) context.Context {
 }
 
 // hubError gives a hub's error the status and the words for the client.
-func hubError(err error) error {
+func hubError(c echo.Context, err error) error {
 	var he *HTTPError
 	switch {
 	case err == nil, errors.As(err, &he):
 		return err
 	case errors.Is(err, wire.ErrTaken):
+		c.Response().Header().Set(wire.TakenHeader, "1")
 		return &HTTPError{Status: http.StatusConflict, Message: err.Error(),
 			Hint: "give each collector a name of its own", Err: err}
 	}
@@ -97,7 +98,7 @@ func (a *CollectorsAPI) hello(c echo.Context) error {
 	}
 	w, err := a.hub.Hello(callContext(c), m)
 	if err != nil {
-		return hubError(err)
+		return hubError(c, err)
 	}
 	return c.JSON(http.StatusOK, w)
 }
@@ -115,7 +116,7 @@ func (a *CollectorsAPI) deliver(c echo.Context) error {
 		return err
 	}
 	if err := a.hub.Deliver(ctx, c.QueryParam("collector"), b); err != nil {
-		return hubError(err)
+		return hubError(c, err)
 	}
 	return c.NoContent(http.StatusNoContent)
 }
@@ -161,7 +162,7 @@ func (a *CollectorsAPI) report(c echo.Context) error {
 		return err
 	}
 	if err := a.hub.Report(callContext(c), m); err != nil {
-		return hubError(err)
+		return hubError(c, err)
 	}
 	return c.NoContent(http.StatusNoContent)
 }
@@ -169,7 +170,7 @@ func (a *CollectorsAPI) report(c echo.Context) error {
 func (a *CollectorsAPI) poll(c echo.Context) error {
 	list, err := a.hub.Poll(callContext(c), c.QueryParam("collector"))
 	if err != nil {
-		return hubError(err)
+		return hubError(c, err)
 	}
 	if list == nil {
 		list = []wire.Command{}
@@ -184,7 +185,7 @@ func (a *CollectorsAPI) update(c echo.Context) error {
 		return err
 	}
 	if err := a.hub.Update(callContext(c), c.QueryParam("collector"), m); err != nil {
-		return hubError(err)
+		return hubError(c, err)
 	}
 	return c.NoContent(http.StatusNoContent)
 }
@@ -196,7 +197,7 @@ func (a *CollectorsAPI) request(c echo.Context) error {
 	}
 	list, err := a.hub.RequestCaptures(callContext(c), c.QueryParam("collector"), m)
 	if err != nil {
-		return hubError(err)
+		return hubError(c, err)
 	}
 	return c.JSON(http.StatusCreated, list)
 }

@@ -15,4 +15,6 @@ const (
 	// ProcessHeader tells two processes with one name apart: the start in ns
 	// since 1970, a space, the host.
 	ProcessHeader = "X-Stepscope-Process"
+	// TakenHeader is on refusals that are ErrTaken.
+	TakenHeader = "X-Stepscope-Taken"
 )
