@@ -45,15 +45,16 @@ type Config struct {
 
 // Server answers Stepscope's HTTP requests.
 type Server struct {
-	cfg     Config
-	log     *slog.Logger
-	assets  *assets
-	example *example
-	samples store.Samples
-	hub     *Hub
-	board   *board
-	now     func() time.Time
-	handler http.Handler
+	cfg       Config
+	log       *slog.Logger
+	assets    *assets
+	example   *example
+	samples   store.Samples
+	hub       *Hub
+	board     *board
+	summaries *Summaries
+	now       func() time.Time
+	handler   http.Handler
 }
 
 // New builds the server. It fails when the address can be reached from other
@@ -71,6 +72,7 @@ func New(cfg Config) (*Server, error) {
 	if s.hub == nil {
 		s.hub = NewHub(cfg.Store, HubOptions{})
 	}
+	s.summaries = NewSummaries(cfg.Store, cfg.Log)
 	s.board = newBoard(cfg.Store, func() time.Time { return s.now() })
 
 	e := echo.New()
@@ -97,8 +99,6 @@ func (s *Server) routes(e *echo.Echo) {
 	e.Match(read, "/trace", s.tracePage)
 	e.Match(read, "/traces", s.tracesPage)
 	e.Match(read, "/compare/traces", s.compareTracesPage)
-	e.Match(read, "/collector", s.collectorPage)
-	s.captureRoutes(e)
 	e.POST("/traces/:id/delete", s.deleteTrace)
 	e.POST("/traces/:id/restore", s.restoreTrace)
 	e.POST("/traces/:id/edit", s.editTrace)
@@ -108,6 +108,7 @@ func (s *Server) routes(e *echo.Echo) {
 	e.Match(read, staticPrefix+":name", s.assets.serve)
 	e.Match(read, "/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	NewTracesAPI(s.cfg.Store, s.cfg.Limits).Register(e)
+	s.summaries.Register(e)
 	NewCollectorsAPI(s.hub).Register(e)
 	NewCapturesAPI(s.hub).Register(e)
 }
@@ -125,6 +126,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
+	defer s.background(ctx)()
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {
