@@ -99,6 +99,8 @@ func (s *Server) routes(e *echo.Echo) {
 	e.Match(read, "/trace", s.tracePage)
 	e.Match(read, "/traces", s.tracesPage)
 	e.Match(read, "/compare/traces", s.compareTracesPage)
+	e.Match(read, "/collector", s.collectorPage)
+	s.captureRoutes(e)
 	e.POST("/traces/:id/delete", s.deleteTrace)
 	e.POST("/traces/:id/restore", s.restoreTrace)
 	e.POST("/traces/:id/edit", s.editTrace)
