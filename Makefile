@@ -1,4 +1,4 @@
-# make run    builds everything, serves on ADDR and prints the address
+# make run    builds everything, serves two simulated deployments on ADDR and prints the address
 # make test   everything that must hold, the fast parts first
 # make check  format, vet, generated files, unit tests under the race detector
 # make bench  the measured bars
@@ -15,7 +15,7 @@ HAVE_CC = $(shell command -v $$(go env CC) 2>/dev/null)
 .PHONY: run build web generate test check bench fuzz lint unit race frontend e2e clean
 
 run: build
-	exec bin/stepscope serve --addr $(ADDR)
+	exec bin/stepscope serve --demo --addr $(ADDR)
 
 build: web
 	go build -trimpath -o bin/stepscope ./cmd/stepscope

@@ -16,7 +16,7 @@ import (
 
 // EngineCmd runs simulated engines that can be observed like real ones.
 type EngineCmd struct {
-	Count    int    `placeholder:"N" help:"Engines of each deployment. Default: what the scenario says, which is one in the built-in ones."`
+	Count    *int   `placeholder:"N" help:"Engines of each deployment. Default: what the scenario says, which is one in the built-in ones."`
 	Scenario string `default:"healthy" placeholder:"NAME|FILE" help:"What happens: ${scenarios}, or a JSON file (docs/engine.md)."`
 	Seed     uint64 `default:"1" help:"Chooses the run: the same seed, the same ledger."`
 	Steps    int64  `placeholder:"N" help:"End after so many steps of each engine. Default: run until interrupted."`
@@ -59,7 +59,7 @@ func (s *Speed) UnmarshalText(text []byte) error {
 // Validate refuses impossible options before anything is opened.
 func (c *EngineCmd) Validate() error {
 	switch {
-	case c.Count < 0:
+	case c.Count != nil && *c.Count < 1:
 		return errors.New("--count: give 1 or more")
 	case c.Steps < 0:
 		return errors.New("--steps: give 1 or more")
@@ -139,8 +139,8 @@ func (c *EngineCmd) scenario() (*sim.Scenario, error) {
 	}
 	for i := range s.Deployments {
 		d := &s.Deployments[i]
-		if c.Count > 0 {
-			d.Engines = c.Count
+		if c.Count != nil {
+			d.Engines = *c.Count
 		}
 		d.Trace.Truth = d.Trace.Truth || c.Truth
 	}

@@ -8,8 +8,13 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/collector"
+	"github.com/stepscope/stepscope/collector/config"
 	"github.com/stepscope/stepscope/engine/sim/kineto"
 	"github.com/stepscope/stepscope/store"
 	"github.com/stepscope/stepscope/store/sqlite"
@@ -28,10 +33,38 @@ const (
 // ServeCmd serves the pages and the API.
 type ServeCmd struct {
 	Addr      string `default:"127.0.0.1:8080" env:"STEPSCOPE_ADDR" help:"Address to listen on; one that other machines reach needs --token."`
-	DB        string `name:"db" default:"stepscope.db" env:"STEPSCOPE_DB" type:"path" help:"Database file; made when missing."`
+	DB        string `name:"db" env:"STEPSCOPE_DB" placeholder:"FILE" type:"path" help:"Database file; made when missing. Default: stepscope.db, with --demo a temporary one."`
 	MaxUpload Size   `default:"4GiB" env:"STEPSCOPE_MAX_UPLOAD" help:"Largest trace to keep."`
 	Quota     Size   `default:"50GiB" env:"STEPSCOPE_QUOTA" help:"Most bytes of traces to keep in all."`
 	Token     string `env:"STEPSCOPE_TOKEN" help:"What whoever changes anything must know; better in the environment than on the command line."`
+
+	Collect string `placeholder:"FILE" type:"existingfile" env:"STEPSCOPE_COLLECT" help:"Collect from the engines that this configuration names (docs/collect.md)."`
+	Demo    bool   `help:"Show two simulated deployments, one of them worse than the other, with a history and live."`
+
+	Retention Retention `embed:"" prefix:"keep-"`
+}
+
+// Retention says how long what is collected stays. Zero keeps all.
+type Retention struct {
+	Raw     time.Duration `default:"48h" placeholder:"TIME" help:"Log lines stay as they came for so long; then they are packed by the hour, which loses nothing and takes a tenth of the room. At least 2h."`
+	Samples time.Duration `default:"0" placeholder:"TIME" help:"Delete samples and events older than this, as in 2160h; 0 keeps all."`
+	Traces  time.Duration `default:"0" placeholder:"TIME" help:"Delete traces older than this; 0 keeps all."`
+	Bytes   Size          `default:"0" placeholder:"SIZE" help:"Delete the oldest samples beyond so many bytes; 0 keeps all."`
+}
+
+// Validate refuses what no store does.
+func (r *Retention) Validate() error {
+	switch {
+	case r.Raw < 2*time.Hour:
+		return errors.New("--keep-raw: give 2h or more")
+	case r.Samples < 0 || r.Traces < 0 || r.Samples > 0 && r.Samples < r.Raw:
+		return errors.New("--keep-samples and --keep-traces: give a time, or 0 to keep all; samples not shorter than --keep-raw")
+	}
+	return nil
+}
+
+func (r *Retention) store() store.Retention {
+	return store.Retention{Raw: r.Raw, Chunks: r.Samples, Traces: r.Traces, MaxBytes: int64(r.Bytes)}
 }
 
 // Run serves until ctx ends.
@@ -47,15 +80,35 @@ func (cmd *ServeCmd) Run(ctx context.Context, streams *IO) (err error) {
 		return fmt.Errorf("listening on %s: %w", cmd.Addr, err)
 	}
 
+	collectors, err := cmd.collectors(log)
+	if err != nil {
+		return err
+	}
+	var shown *demo
+	if cmd.Demo {
+		if shown, err = newDemo(log); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, shown.Close()) }()
+		collectors = append(collectors, collector.Options{Config: shown.config})
+	}
+
 	opt := store.Options{MaxTrace: int64(cmd.MaxUpload), Quota: int64(cmd.Quota)}.WithDefaults()
-	db, err := sqlite.Open(ctx, cmd.DB, opt)
+	db, err := sqlite.Open(ctx, cmd.database(shown), opt)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if shown != nil {
+		if err := shown.describe(ctx, db); err != nil {
+			return err
+		}
+	}
 
+	hub := web.NewHub(db, web.HubOptions{})
 	server, err := web.New(web.Config{
 		Store:   db,
+		Hub:     hub,
 		Limits:  web.Limits{MaxUpload: int64(cmd.MaxUpload)},
 		Grace:   opt.Grace,
 		Assets:  web.Built(),
@@ -69,19 +122,61 @@ func (cmd *ServeCmd) Run(ctx context.Context, streams *IO) (err error) {
 		return err
 	}
 
-	// The store outlives the purging: stop it and wait before the close above.
-	purging, stopPurging := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() { defer close(done); purge(purging, db, log) }()
-	defer func() { stopPurging(); <-done }()
+	// The store outlives what works with it: that is stopped and waited for before the close above.
+	working, stop := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	defer func() { stop(); work.Wait() }()
+	work.Go(func() { tidy(working, db, cmd.Retention.store(), log) })
+	for _, c := range collectors {
+		c.Link, c.Version, c.Log = hub, version(), log
+		work.Go(func() {
+			if err := collector.Run(working, c); err != nil {
+				log.Error("collecting has ended; restart the server to go on", "error", err)
+			}
+		})
+	}
+	if shown != nil {
+		work.Go(func() {
+			if err := shown.Run(working); err != nil {
+				log.Error("the simulated engines have ended", "error", err)
+			}
+		})
+	}
 
 	fmt.Fprintf(streams.Out, "Stepscope is at http://%s (stop it with Ctrl-C)\n", bound)
 	return server.Serve(ctx, listener)
 }
 
-// purge clears away what was deleted or abandoned long enough ago, now and
-// then, until ctx ends.
-func purge(ctx context.Context, db store.Traces, log *slog.Logger) {
+// collectors are those that the command line asks for.
+func (cmd *ServeCmd) collectors(log *slog.Logger) ([]collector.Options, error) {
+	if cmd.Collect == "" {
+		return nil, nil
+	}
+	c, err := config.Load(cmd.Collect)
+	if err != nil {
+		return nil, withCode(exitUsage, err)
+	}
+	return []collector.Options{{Config: c, File: cmd.Collect}}, nil
+}
+
+// database is the file to open. A demo never writes into the database that the environment names.
+func (cmd *ServeCmd) database(shown *demo) string {
+	env := os.Getenv("STEPSCOPE_DB")
+	if abs, err := filepath.Abs(env); err == nil && env != "" {
+		env = abs
+	}
+	switch {
+	case shown != nil && (cmd.DB == "" || cmd.DB == env):
+		return filepath.Join(shown.dir, "demo.db")
+	case cmd.DB == "":
+		return "stepscope.db"
+	}
+	return cmd.DB
+}
+
+// tidy clears away what was deleted or abandoned long enough ago, packs samples and applies the retention, now and then,
+// until ctx ends.
+func tidy(ctx context.Context, db store.Store, keep store.Retention, log *slog.Logger) {
 	tick := time.NewTicker(purgeEvery)
 	defer tick.Stop()
 	for {
@@ -90,6 +185,12 @@ func purge(ctx context.Context, db store.Traces, log *slog.Logger) {
 			log.Error("clearing away deleted traces failed; trying again later", "error", err)
 		} else if got.Traces > 0 || got.Uploads > 0 {
 			log.Info("cleared away", "traces", got.Traces, "uploads", got.Uploads, "bytes", got.Bytes)
+		}
+		kept, err := db.Maintain(ctx, time.Now(), keep)
+		if err != nil && ctx.Err() == nil {
+			log.Error("packing samples and applying the retention failed; trying again later", "error", err)
+		} else if kept.DroppedChunks > 0 || kept.DroppedTraces > 0 {
+			log.Info("the retention has deleted", "chunks", kept.DroppedChunks, "traces", kept.DroppedTraces, "bytes", kept.FreedBytes)
 		}
 		select {
 		case <-ctx.Done():

@@ -92,7 +92,6 @@ type run struct {
 	sink   source.Sink
 	mapper *Mapper
 	files  []*following
-	buf    []byte
 	// What goes into the next Put beside the mapper's batch.
 	positions map[string]string
 }

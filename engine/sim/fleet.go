@@ -21,6 +21,8 @@ type Options struct {
 	Steps int64     // of each engine; 0: until the context ends
 	Speed float64   // seconds of the engines' clocks per real second; 0: as fast as possible
 	Start time.Time // of the engines' clocks; zero: now, or, as fast as possible, a day in March 2026 by the seed
+	// History is how much of the engines' clocks is run as fast as possible before Speed holds.
+	History time.Duration
 
 	// Log is the path of the log; {rank} in it makes a file for each engine, otherwise they share one. Empty: LogStream.
 	Log       string
@@ -176,11 +178,14 @@ func (f *Fleet) Engines() []*Engine {
 // Run steps the engines until each has made its steps or has crashed, or the context ends, which is no error. Errors are
 // those of the log.
 func (f *Fleet) Run(ctx context.Context) error {
-	began := time.Now()
+	var began time.Time // when Speed began to hold
 	for len(f.queue) > 0 {
 		m := f.queue[0]
-		if f.opt.Speed > 0 {
-			at := time.Duration(float64(m.now) / f.opt.Speed)
+		if live := time.Duration(m.now) - f.opt.History; f.opt.Speed > 0 && live >= 0 {
+			if began.IsZero() {
+				began = time.Now()
+			}
+			at := time.Duration(float64(live) / f.opt.Speed)
 			if !wait(ctx, at-time.Since(began)) {
 				break
 			}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -54,7 +55,11 @@ func (p *port) listen(opt ProfileOptions) {
 			host = "127.0.0.1"
 		}
 		// An error means that it is taken already.
-		p.taken, _ = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(opt.PortBase+cfg.GPU)))
+		if l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(opt.PortBase+cfg.GPU))); err == nil {
+			p.taken = l
+			// It answers, as other servers do: a caller is not to be left hanging. Serve ends with the listener.
+			go func() { _ = (&http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: closeWait}).Serve(l) }()
+		}
 	}
 	if p.manager.Listen() {
 		p.log.Info("/profile is open", "address", p.manager.Addr(), "gpu", cfg.GPU, "rank", cfg.Rank)

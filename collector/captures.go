@@ -1,0 +1,76 @@
+package collector
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/stepscope/stepscope/collector/capture"
+	"github.com/stepscope/stepscope/collector/config"
+	"github.com/stepscope/stepscope/store"
+)
+
+// pollPause is how long the collector waits after a poll that failed.
+const pollPause = 5 * time.Second
+
+// captures carries out what the server asks for until ctx ends. Samples of the windows of captures go the way of all
+// samples until give ends.
+func (m *manager) captures(ctx, give context.Context) {
+	runner := capture.New(capture.Config{
+		Collector: m.opt.name(), Link: m.opt.Link, Log: m.log, Engines: m.capturable,
+		Sink: m.sink,
+		StepTime: func(key store.EngineKey) time.Duration {
+			s, _ := m.sink.engine(key)
+			return s.pace
+		},
+		LastStep: func(key store.EngineKey) time.Time {
+			s, _ := m.sink.engine(key)
+			return s.last
+		},
+	})
+	for ctx.Err() == nil {
+		cmds, err := m.opt.Link.Poll(ctx, m.opt.name())
+		if err != nil {
+			if ctx.Err() == nil {
+				m.log.Debug("asking for commands failed", "error", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(pollPause):
+			}
+			continue
+		}
+		runner.Do(cmds...)
+	}
+	end, stop := context.WithTimeout(give, farewell)
+	defer stop()
+	if err := runner.Close(end); err != nil {
+		m.log.Warn("captures were left under way; they are taken up at the next start", "error", err)
+	}
+}
+
+// capturable says how to capture an engine, by the configuration of this moment.
+func (m *manager) capturable(key store.EngineKey) (capture.Engine, bool) {
+	s, ok := m.sink.engine(key)
+	if !ok {
+		return capture.Engine{}, false
+	}
+	m.mu.Lock()
+	c := m.config
+	m.mu.Unlock()
+	at := slices.IndexFunc(c.Deployments, func(d config.Deployment) bool { return d.Name == key.Deployment })
+	if at < 0 {
+		return capture.Engine{}, false
+	}
+	for _, p := range c.Deployments[at].Profile {
+		for _, addr := range p.Addresses {
+			if s.info.Kind == capture.DeepInfer && gpuOf(addr, p.PortBase) == s.info.GPU && (p.Host == "" || p.Host == s.info.Host) {
+				return capture.Engine{
+					Key: key, Kind: capture.DeepInfer, Addr: addr, GPU: s.info.GPU, Rank: s.info.Rank, Part: -1, Ranks: 1,
+					OutputDir: p.OutputDir, Paths: p.Paths, Remove: p.Remove, Zone: zone(p.Zone),
+				}, true
+			}
+		}
+	}
+	return capture.Engine{}, false
+}

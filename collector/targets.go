@@ -1,0 +1,45 @@
+package collector
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/stepscope/stepscope/collector/config"
+	"github.com/stepscope/stepscope/collector/logs"
+	"github.com/stepscope/stepscope/collector/source"
+)
+
+// targets says how to make the source of each target, by a key that is the same as long as nothing of the target changes.
+func (m *manager) targets(c *config.Config) map[string]func() source.Source {
+	list := map[string]func() source.Source{}
+	for i := range c.Deployments {
+		d := &c.Deployments[i]
+		for _, l := range d.Logs {
+			opt := logs.Options{
+				Identity: logs.Identity{
+					Deployment: d.Name, Host: cmp.Or(l.Host, d.Host), HostInNames: d.HostInNames,
+					Role: d.Role, Model: d.Model, Parallel: d.Parallel,
+				},
+				Patterns: l.Paths, Zone: zone(l.Zone), Start: l.Start, Stdin: m.opt.Stdin, Claims: &m.claims,
+			}
+			list[fmt.Sprintf("log %q %+v %q %d", l.Paths, opt.Identity, l.Zone, l.Start)] = func() source.Source { return logs.New(opt) }
+		}
+		for _, p := range d.Profile {
+			list[fmt.Sprintf("profile %q %+v", d.Name, p)] = func() source.Source { return newPorts(d.Name, p, m.sink) }
+		}
+	}
+	return list
+}
+
+// zone is a checked zone's location.
+func zone(name string) *time.Location {
+	if name == "" {
+		return time.Local
+	}
+	z, err := time.LoadLocation(name)
+	if err != nil {
+		return time.Local // the configuration was checked; the zone files have gone since
+	}
+	return z
+}
