@@ -1,11 +1,105 @@
 package compare
 
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
 // Code names a reason.
 type Code string
 
-// Reason is why something was refused, qualified or is missing.
+// The codes. The first block explains cells without a number, the second refuses,
+// the third qualifies, the fourth explains verdicts without evidence.
+const (
+	NotExposed  Code = "not_exposed"   // no engine of the column has the metric in this time
+	LeftOut     Code = "left_out"      // there were samples, and all had to be left out
+	SizeUnknown Code = "size_unknown"  // no number of GPUs to divide by
+	BeyondRange Code = "beyond_bounds" // a quantile beyond the histogram's last bound
+
+	OtherSteps   Code = "other_steps"   // one column has prompt steps only, the other decode steps only
+	OtherMeaning Code = "other_meaning" // the column has another metric that only looks alike
+	PeakUnknown  Code = "peak_unknown"  // TFLOP/s become a share of the peak only when that is known
+	OtherRoles   Code = "other_roles"   // prompt engines against decode engines
+	EnginesApart Code = "engines_apart" // no single number is right for several engines
+	SingleCall   Code = "single_call"   // shown, not tested: another row says the same with less noise
+
+	OtherLoad     Code = "other_load"     // the columns' work differs
+	OtherSize     Code = "other_size"     // sums over deployments of different size
+	SimilarMetric Code = "similar_metric" // compared with a metric that is not quite the same
+	Converted     Code = "converted"      // computed from another metric
+	EngineCaveat  Code = "engine_caveat"  // engines of another kind count it a little differently
+	MixedRoles    Code = "mixed_roles"    // prefill and decode on engines of their own against both on one
+	FewEngines    Code = "engines_vary"   // engines differ by more than their noise: they were the sample
+	BelowBounds   Code = "below_bounds"   // a quantile below the histogram's first bound
+	OtherBounds   Code = "other_bounds"   // histograms with other bounds
+
+	TooFew     Code = "too_few"     // samples
+	Equal      Code = "equal"       // constant and equal
+	Compatible Code = "compatible"  // with no difference
+	SameBucket Code = "same_bucket" // the quantiles' buckets overlap
+	State      Code = "state"       // logged on change: values, not samples
+)
+
+// Reason is why something was refused, qualified or is missing. Names in the texts are
+// untrusted.
 type Reason struct {
 	Code  Code
 	Short Words // about five words, for the cell
 	Long  Words // what it means and what to do
+}
+
+func why(code Code, shortEN, shortZH, longEN, longZH string) *Reason {
+	return &Reason{code, Words{EN: shortEN, ZH: shortZH}, Words{EN: longEN, ZH: longZH}}
+}
+
+func sizeUnknown(letter string) *Reason {
+	return why(SizeUnknown, "number of GPUs unknown", "GPU 数未知",
+		"Column "+letter+" can't be divided by its GPUs: set the number of GPUs on the deployment's page.",
+		letter+" 列无法按 GPU 平均：请在部署页面填写 GPU 数。")
+}
+
+func notExposed(kinds []string) *Reason {
+	k := strings.Join(kinds, ", ")
+	return why(NotExposed, "not exposed here", "未提供",
+		"No engine of this column ("+k+") gave this metric in this time. That is not 0.",
+		"该列的引擎（"+k+"）在此时段没有给出该指标；这不等于 0。")
+}
+
+func leftOut(l Left) *Reason {
+	return why(LeftOut, "all samples left out", "样本均被剔除",
+		fmt.Sprintf("All samples were left out: %d taken during a capture, %d with windows still filling, %d not finite, %d across a restart, %d times with an engine missing. Choose a longer time.",
+			l.Perturbed, l.Filling, l.NotFinite, l.Resets, l.Alone),
+		fmt.Sprintf("全部样本被剔除：抓取期间 %d，窗口未满 %d，非有限值 %d，跨重启 %d，缺少引擎的时刻 %d。请选择更长的时段。",
+			l.Perturbed, l.Filling, l.NotFinite, l.Resets, l.Alone))
+}
+
+func otherSteps(here, there StepKind) *Reason {
+	return why(OtherSteps, "prompt against decode steps", "预填充步与解码步不可比",
+		fmt.Sprintf("One column has %s steps only and the other %s steps only; this metric has another limit and another meaning for each.", here, there),
+		"一列只有预填充步，另一列只有解码步；该指标在两种步上的上限与含义不同。")
+}
+
+func otherMeaning(code Code, own, other string, because Words) *Reason {
+	return why(code, "has "+other+" instead", "改为提供 "+other,
+		own+" and "+other+": "+because.EN+".", own+" 与 "+other+"："+because.ZH+"。")
+}
+
+func needsMore(lines int, letter string) *Reason {
+	return why(TooFew, fmt.Sprintf("needs %d more lines", lines), fmt.Sprintf("还需 %d 条样本", lines),
+		fmt.Sprintf("Column %s has too few samples for a verdict: about %d more are needed. Choose a longer time, or wait.", letter, lines),
+		fmt.Sprintf("%s 列样本过少，无法判断：约还需 %d 条。请选择更长的时段或等待。", letter, lines))
+}
+
+// percent writes a relative difference with its sign, to three figures at most.
+func percent(rel float64) string {
+	if math.IsNaN(rel) || math.IsInf(rel, 0) {
+		return "–"
+	}
+	digits := 1
+	if math.Abs(rel) >= 0.1 {
+		digits = 0
+	}
+	s := fmt.Sprintf("%+.*f %%", digits, rel*100)
+	return strings.Replace(s, "-", "−", 1)
 }

@@ -131,6 +131,9 @@ type Difference struct {
 	Adjusted      float64 // P after correction for all tests of the table
 	// EnginesVary: engines of a side differ by more than their own noise explains, so engines were counted, not lines.
 	EnginesVary bool
+
+	// interval is the interval that misses with chance p where it is not that of Student's distribution.
+	interval func(p float64) (low, high float64)
 }
 
 // Verdict is what a difference says.

@@ -1,0 +1,127 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stepscope/stepscope/engine/ledger"
+)
+
+// answer says for each column in a few sentences how it does against A.
+func (b *builder) answer() []Finding {
+	var out []Finding
+	for i := 1; i < len(b.views); i++ {
+		if f, ok := b.throughputAnswer(i); ok {
+			out = append(out, f)
+		}
+		for _, key := range []string{"TTFT_mean", "TTFT_avg", "ITL_avg", "TPOT_avg", "E2E_avg"} {
+			if r := b.evidenced(key, "", i); r != nil {
+				out = append(out, r.tell(i, math.NaN()))
+			}
+		}
+		out = append(out, b.counts(i))
+	}
+	return out
+}
+
+// throughputAnswer speaks of generated tokens per second, by the first metric for it
+// that both columns have.
+func (b *builder) throughputAnswer(i int) (Finding, bool) {
+	letter := letters[i : i+1]
+	for _, key := range []string{"completion_TPS", "completion_done_TPS", "gen_throughput"} {
+		r := b.find(key, "", BothKinds, "")
+		if r == nil {
+			continue
+		}
+		c := &r.Cells[i]
+		f := r.finding(i, math.NaN(), Words{})
+		switch {
+		case c.Verdict == Refused || c.Verdict == NeedsData:
+			f.Text = Words{EN: letter + ": generated tokens per second: " + c.Reason.Long.EN, ZH: letter + "：生成吞吐：" + c.Reason.Long.ZH}
+		case c.Diff == nil:
+			continue
+		case c.Verdict == NoEvidence:
+			within := span(c.Diff, r.Cells[0].Level, r.Unit)
+			f.Text = Words{EN: fmt.Sprintf("%s: no evidence that generated tokens per second differ from A's (%s).", letter, within),
+				ZH: fmt.Sprintf("%s：没有证据表明生成吞吐与 A 不同（%s）。", letter, within)}
+		default:
+			en, zh := "more", "多"
+			if c.Diff.Value < 0 {
+				en, zh = "fewer", "少"
+			}
+			by, within := magnitude(c.Diff, r.Unit), span(c.Diff, r.Cells[0].Level, r.Unit)
+			f.Text = Words{EN: fmt.Sprintf("%s generates %s %s tokens per second than A (%s).", letter, by, en, within),
+				ZH: fmt.Sprintf("%s 每秒生成的 token 比 A %s %s（%s）。", letter, zh, by, within)}
+		}
+		return f, true
+	}
+	return Finding{}, false
+}
+
+// magnitude is a difference without its sign.
+func magnitude(d *Difference, unit string) string {
+	if math.IsNaN(d.Rel) {
+		return Figure(math.Abs(d.Value), unit)
+	}
+	digits := 1
+	if math.Abs(d.Rel) >= 0.1 {
+		digits = 0
+	}
+	return fmt.Sprintf("%.*f %%", digits, 100*math.Abs(d.Rel))
+}
+
+// counts sums up a column's verdicts.
+func (b *builder) counts(i int) Finding {
+	n := make(map[Verdict]int)
+	tested := 0
+	for _, g := range b.table.Groups {
+		for _, r := range g.Rows {
+			c := &r.Cells[i]
+			n[c.Verdict]++
+			if c.Verdict.Evidenced() || c.Verdict == NoEvidence {
+				tested++
+			}
+		}
+	}
+	letter := letters[i : i+1]
+	f := Finding{Column: i, Share: math.NaN()}
+	if tested == 0 {
+		f.Text = Words{EN: letter + ": nothing could be tested against A; the cells say why.", ZH: letter + "：没有可与 A 检验的指标，原因见各格。"}
+		return f
+	}
+	f.Text = Words{
+		EN: fmt.Sprintf("%s: of %d metrics that could be compared %d are better, %d worse, %d otherwise changed; %d need more data, %d must not be compared.",
+			letter, tested, n[Better], n[Worse], n[Changed], n[NeedsData], n[Refused]),
+		ZH: fmt.Sprintf("%s：可比较的 %d 项指标中，%d 项更好，%d 项更差，%d 项有其他变化；%d 项数据不足，%d 项不可比较。",
+			letter, tested, n[Better], n[Worse], n[Changed], n[NeedsData], n[Refused]),
+	}
+	return f
+}
+
+// method says how the numbers came about.
+func (b *builder) method() Method {
+	var heads int
+	for _, t := range b.trials {
+		heads += class(t.headline)
+	}
+	rest := len(b.trials) - heads
+	m := Method{Level: b.opt.FamilyLevel, Tests: len(b.trials)}
+	m.Blocks = Words{
+		EN: "Engines are aligned in buckets of time as wide as their lines are apart and become one series by each metric's rule. " +
+			"A level is that series' mean over time; its error is that of the moving-block bootstrap in closed form, with blocks as long as the series' autocorrelation asks for, " +
+			"scaled for short series and never below that of a first-order autoregression. Intervals use Student's distribution with 1.5 (n/l − 1) degrees of freedom a column. " +
+			fmt.Sprintf("Where engines of a column differ by more than their noise explains (always from %d engines on), that adds to the error. ", manyEngines) +
+			fmt.Sprintf("A verdict needs %d buckets, worth %d independent ones, on each side. Quantiles of histograms lie between bucket bounds.", minPoints, minEffect),
+		ZH: "各引擎按日志间隔对齐到时间桶，再依各指标的规则合并为一条序列。水平为该序列的时间均值；误差取移动块自助法的闭式解，块长由序列自相关决定，并针对短序列校正，且不低于一阶自回归的误差。" +
+			"区间采用学生分布，每列自由度为 1.5 (n/l − 1)。" +
+			fmt.Sprintf("若同列引擎之间的差异超出自身噪声（引擎数达到 %d 时总是计入），则计入误差。", manyEngines) +
+			fmt.Sprintf("给出结论需要每列至少 %d 个时间桶，且相当于 %d 个独立样本。直方图的分位数只定位到分桶边界之间。", minPoints, minEffect),
+	}
+	m.Family = Words{
+		EN: fmt.Sprintf("All %d tests of the table together have a chance of at most %s of a false verdict: %d headline rows share one half of it, %d others the other half (weighted Bonferroni). The wide interval of a row is the one that its verdict is about.",
+			len(b.trials), Figure(b.opt.FamilyLevel, string(ledger.Share)), heads, rest),
+		ZH: fmt.Sprintf("全表 %d 项检验合计出现误判的概率不超过 %s：%d 项主要指标分享一半，其余 %d 项分享另一半（加权 Bonferroni）。每行较宽的区间即结论所依据的区间。",
+			len(b.trials), Figure(b.opt.FamilyLevel, string(ledger.Share)), heads, rest),
+	}
+	return m
+}

@@ -1,0 +1,136 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/engine/ledger"
+)
+
+// substitute is a column's other metric that may stand in for a row's.
+type substitute struct {
+	key     string
+	convert func(float64) float64 // nil: as it is
+	reason  *Reason               // the qualification, or why not
+	refused bool
+}
+
+// standIn looks for what a column without the row's metric has instead: something to
+// compare with under a condition, or something that must not be compared, which is
+// better said than left to the reader. ok is false when there is nothing alike.
+func (v *view) standIn(m ledger.Metric) (s substitute, ok bool) {
+	for _, r := range ledger.Relations() {
+		other := r.A
+		if other == m.Key {
+			other = r.B
+		} else if r.B != m.Key {
+			continue
+		}
+		if o, known := definition(other); !known || o.Kind != m.Kind || !v.has(other) {
+			continue
+		}
+		c := substitute{key: other, reason: otherMeaning(SimilarMetric, m.Key, other, r.Why)}
+		switch r.Verdict {
+		case ledger.Refused:
+			c.refused = true
+			c.reason.Code = OtherMeaning
+		case ledger.Convertible:
+			c.reason.Code = Converted
+			var fits bool
+			if c.convert, fits = v.conversion(other, m.Key); !fits {
+				c.refused = true
+				c.reason = &Reason{Code: OtherMeaning, Short: c.reason.Short, Long: c.reason.Long}
+			}
+			if c.convert == nil && (m.Key == "MFU" || other == "MFU") {
+				c.refused = true
+				c.reason = why(PeakUnknown, "peak TFLOP/s unknown", "峰值 TFLOP/s 未知",
+					"A rate in TFLOP/s becomes a share of the peak only when the card's peak is known: set it on the deployment's page.",
+					"只有知道单卡峰值，TFLOP/s 才能换算成利用率：请在部署页面填写峰值。")
+			}
+		default:
+			c.convert, _ = v.conversion(other, m.Key)
+		}
+		if !ok || s.refused && !c.refused {
+			s, ok = c, true
+		}
+	}
+	return s, ok
+}
+
+// conversion turns values of one metric into another's; ok is false when no formula
+// for single values exists.
+func (v *view) conversion(from, to string) (f func(float64) float64, ok bool) {
+	switch {
+	case from == "cur_SPS" && to == "step_ms", from == "step_ms" && to == "cur_SPS":
+		return func(x float64) float64 { return 1000 / x }, true
+	case from == "moe_lb" && to == "eplb_balancedness", from == "eplb_balancedness" && to == "moe_lb":
+		return func(x float64) float64 { return 1 / x }, true
+	case from == "est_TFLOPs_per_GPU" && to == "MFU" && v.PeakTFLOPs > 0:
+		return func(x float64) float64 { return x / (2 * v.PeakTFLOPs) }, true // MFU is a share of twice the BF16 peak
+	case from == "MFU" && to == "est_TFLOPs_per_GPU" && v.PeakTFLOPs > 0:
+		return func(x float64) float64 { return x * 2 * v.PeakTFLOPs }, true
+	case from == "MFU" || to == "MFU":
+		return nil, true
+	}
+	return nil, false
+}
+
+// loadBound says whether a group's metrics follow the load, so that a difference
+// under other load proves little.
+func loadBound(g ledger.Group) bool {
+	return slices.Contains([]ledger.Group{ledger.Throughput, ledger.Latency, ledger.Load, ledger.Caches,
+		ledger.Compute, ledger.TimersGroup}, g)
+}
+
+// oppositeRoles refuses to compare prompt engines with decode engines.
+func oppositeRoles(a, b []string) *Reason {
+	only := func(roles []string, role string) bool { return len(roles) == 1 && roles[0] == role }
+	if only(a, "prompt") && only(b, "decode") || only(a, "decode") && only(b, "prompt") {
+		return why(OtherRoles, "prompt against decode engines", "预填充引擎与解码引擎不可比",
+			"One column has prompt engines only and the other decode engines only: they do different work. Compare prompt with prompt, or whole deployments.",
+			"一列只有预填充引擎，另一列只有解码引擎，工作不同。请同类比较，或比较整个部署。")
+	}
+	return nil
+}
+
+// mixedRoles qualifies means over engines with different roles.
+func mixedRoles(a, b []string, m ledger.Metric) *Reason {
+	if slices.Equal(a, b) || len(a) == 0 || len(b) == 0 || m.Aggregate.Op != ledger.WeightedMean {
+		return nil
+	}
+	return why(MixedRoles, "engines have other roles", "引擎角色不同",
+		"The columns' engines have other roles ("+strings.Join(a, ", ")+"; "+strings.Join(b, ", ")+"): a mean over engines mixes different work.",
+		"两列引擎角色不同（"+strings.Join(a, "、")+"；"+strings.Join(b, "、")+"）：跨引擎平均混合了不同的工作。")
+}
+
+// otherSize qualifies sums over deployments of different size.
+func otherSize(a, b *view, m ledger.Metric, per Per) *Reason {
+	if m.Aggregate.Op != ledger.Sum || per != PerDeployment {
+		return nil
+	}
+	same := len(a.Engines) == len(b.Engines)
+	if a.GPUs > 0 && b.GPUs > 0 {
+		same = a.GPUs == b.GPUs
+	}
+	if same {
+		return nil
+	}
+	return why(OtherSize, "deployments differ in size", "部署规模不同",
+		"A sum over a larger deployment is larger. Ask for figures per GPU or per engine.",
+		"规模更大的部署，总量自然更大。请选择按 GPU 或按引擎平均。")
+}
+
+// isState says whether a metric is logged on change: its values hold until the next,
+// and are not samples.
+func isState(m ledger.Metric) bool { return m.Section == ledger.NCCL }
+
+// untested says why a row's difference is shown without a test.
+func untested(m ledger.Metric) *Reason {
+	switch m.Key {
+	case "cpu_cur", "cuda_cur", "cpu_calls", "cuda_calls", "cpu_share", "cuda_share":
+		return why(SingleCall, "see the mean", "见平均值",
+			"Not tested: the timer's mean says the same with less noise, and each test makes all others weaker.",
+			"不做检验：该计时器的平均值噪声更小；每多一次检验，其余检验都会变弱。")
+	}
+	return nil
+}
