@@ -18,6 +18,15 @@ type grid struct {
 	cells       int
 }
 
+// timeGrid is the grid of the buckets that a store answers a query with.
+func timeGrid(q store.PointsQuery) grid {
+	start, width := q.Grid()
+	if width == 0 {
+		return grid{}
+	}
+	return grid{from: start, width: width, cells: int((q.To-start-1)/width) + 1}
+}
+
 // cell is what one engine's samples in a cell come to.
 type cell struct {
 	mean, low, high float64 // NaN where there is no sample

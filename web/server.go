@@ -52,6 +52,7 @@ type Server struct {
 	samples   store.Samples
 	hub       *Hub
 	board     *board
+	answers   answers // to what charts ask for
 	summaries *Summaries
 	now       func() time.Time
 	handler   http.Handler
@@ -96,6 +97,7 @@ func (s *Server) routes(e *echo.Echo) {
 	e.POST("/baselines/put", s.putBaseline)
 	e.POST("/baselines/delete", s.deleteBaseline)
 	e.GET("/api/live", s.live)
+	e.Match(read, "/api/series", s.series)
 	e.Match(read, "/trace", s.tracePage)
 	e.Match(read, "/traces", s.tracesPage)
 	e.Match(read, "/compare/traces", s.compareTracesPage)

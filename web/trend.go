@@ -51,17 +51,17 @@ func readTrend(ctx context.Context, st store.Samples, d *deploymentState, now ti
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	points, err := st.Points(ctx, store.PointsQuery{
-		Selection: store.Selection{Engines: ids, Metrics: []string{m.Key}, From: from, To: to}, Points: trendPoints})
+	q := store.PointsQuery{Selection: store.Selection{Engines: ids, Metrics: []string{m.Key}, From: from, To: to}, Points: trendPoints}
+	points, err := st.Points(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	g := grid{from: from, width: max(1, (to-from)/trendPoints), cells: trendPoints}
+	g := timeGrid(q)
 	rows := make([][]float64, len(points))
 	for i := range points {
 		rows[i] = g.held(g.lay(&points[i], m))
 	}
-	line := make([]float64, trendPoints)
+	line := make([]float64, g.cells)
 	column := make([]float64, len(rows))
 	for i := range line {
 		for j, r := range rows {

@@ -1,0 +1,464 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/engine/ledger"
+	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/views"
+)
+
+// maxLines is how many lines a chart can show apart. Of more engines it shows
+// a band and the outliers, of more columns the largest.
+const maxLines = 12
+
+// seriesQuery is what a chart wants to know.
+type seriesQuery struct {
+	deployment string
+	metrics    []string
+	label      string // one label only, if hasLabel
+	hasLabel   bool
+	from, to   int64 // ns, to exclusive
+	points     int
+	only       store.Flags
+	joined     bool // one line for all engines, by the metric's rule
+	steps      bool // over the engines' steps instead of time
+}
+
+// seriesAnswer is the data of a chart. Its x axis has cells of equal width; lines
+// name the cells they have values in, so gaps cost nothing.
+type seriesAnswer struct {
+	X0    float64 // ms since 1970, or a step
+	DX    float64 // ms, or steps
+	Cells int
+	Lines []seriesLine
+	Band  *seriesBand // instead of one line for each of many engines
+	// Engines is how many engines have samples here, More how many columns were left out.
+	Engines, More int
+	Samples       int64
+	Outliers      []outlier
+}
+
+// seriesLine is one line. Values are as shown: shares in percent.
+type seriesLine struct {
+	Metric, Label, Engine string
+	Steps                 string // "prompt", "decode" or "": which steps
+	Cells                 []int
+	Mean, Low, High       []float64 // Low and High are empty where they would equal Mean
+	Samples               int64
+	Outlier               bool
+}
+
+// seriesBand is the spread of many engines: percentiles over the engines in each cell.
+type seriesBand struct {
+	Cells                   []int
+	Min, P10, P50, P90, Max []float64
+	Steps                   string
+}
+
+// outlier is an engine that is far from the others.
+type outlier struct {
+	Engine string
+	Off    float64 // its mean over the range ÷ the engines' median − 1; NaN where that is 0
+}
+
+// stepKind names the rows a Points query took.
+func stepKind(only store.Flags) string {
+	switch only {
+	case store.OnlyPrompt:
+		return "prompt"
+	case store.OnlyDecode:
+		return "decode"
+	}
+	return ""
+}
+
+// buildSeries reads and downsamples what a chart shows.
+func buildSeries(ctx context.Context, st store.Samples, q seriesQuery) (*seriesAnswer, error) {
+	engines, err := st.Engines(ctx, q.deployment)
+	if err != nil {
+		return nil, err
+	}
+	b := seriesBuilder{q: q, names: map[int64]string{}}
+	var ids []int64
+	for _, e := range engines {
+		if e.Last >= q.from && e.First < q.to {
+			ids = append(ids, e.ID)
+			b.names[e.ID] = e.Name
+		}
+	}
+	b.grid = timeGrid(store.PointsQuery{Points: q.points, Selection: store.Selection{From: q.from, To: q.to}})
+	answer := &seriesAnswer{X0: float64(b.grid.from) / 1e6, DX: float64(b.grid.width) / 1e6, Cells: b.grid.cells}
+	if len(ids) == 0 {
+		return answer, nil
+	}
+	for _, only := range b.kinds() {
+		pq := store.PointsQuery{Points: q.points, Only: only,
+			Selection: store.Selection{Engines: ids, Metrics: b.wanted(), From: q.from, To: q.to}}
+		points, err := st.Points(ctx, pq)
+		if err != nil {
+			return nil, err
+		}
+		b.reads = append(b.reads, seriesRead{only, points})
+	}
+	b.build(answer)
+	return answer, nil
+}
+
+type seriesRead struct {
+	only   store.Flags
+	points []store.Points
+}
+
+type seriesBuilder struct {
+	q     seriesQuery
+	names map[int64]string
+	reads []seriesRead
+	grid  grid
+}
+
+// definition is a metric's entry in the table, or one that claims nothing.
+func definition(key string) ledger.Metric {
+	if m, ok := ledger.Lookup(key); ok {
+		return m
+	}
+	return ledger.Metric{Key: key, Name: ledger.Words{EN: key, ZH: key}, Kind: ledger.Gauge, Steps: ledger.AnySteps, Better: ledger.Neither,
+		Aggregate: ledger.Aggregation{Op: ledger.Apart}}
+}
+
+// kinds are the steps to read: a metric that describes the logging step alone
+// never has prompt and decode steps in one line.
+func (b *seriesBuilder) kinds() []store.Flags {
+	if b.q.only != store.AllSteps {
+		return []store.Flags{b.q.only}
+	}
+	for _, key := range b.q.metrics {
+		if definition(key).Steps == ledger.SameKind {
+			return []store.Flags{store.OnlyDecode, store.OnlyPrompt}
+		}
+	}
+	return []store.Flags{store.AllSteps}
+}
+
+// wanted are the metrics to read: those shown and the weights of their means.
+func (b *seriesBuilder) wanted() []string {
+	keys := slices.Clone(b.q.metrics)
+	for _, key := range b.q.metrics {
+		if by := definition(key).Aggregate.By; by != "" && b.q.joined {
+			keys = append(keys, by)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// build makes the lines of what was read.
+func (b *seriesBuilder) build(answer *seriesAnswer) {
+	if b.q.steps {
+		b.grid = b.stepGrid()
+		answer.X0, answer.DX, answer.Cells = float64(b.grid.from), float64(b.grid.width), b.grid.cells
+	}
+	seen := map[int64]bool{}
+	for _, r := range b.dedupe() {
+		columns := b.columns(r.points, seen)
+		keep, more := largest(columns)
+		answer.More = max(answer.More, more)
+		for _, c := range keep {
+			for _, l := range c.laid {
+				answer.Samples += l.samples
+			}
+			b.addColumn(answer, c, r, len(keep) == 1)
+		}
+	}
+	answer.Engines = len(seen)
+}
+
+// dedupe leaves out the second read where rows of neither kind made it a copy of the first.
+func (b *seriesBuilder) dedupe() []seriesRead {
+	if len(b.reads) == 2 && slices.EqualFunc(b.reads[0].points, b.reads[1].points, func(x, y store.Points) bool {
+		return x.Engine == y.Engine && x.Column == y.Column && slices.Equal(x.Buckets, y.Buckets)
+	}) {
+		return []seriesRead{{store.AllSteps, b.reads[0].points}}
+	}
+	return b.reads
+}
+
+// stepGrid covers the steps that were read.
+func (b *seriesBuilder) stepGrid() grid {
+	first, last := int64(math.MaxInt64), int64(-1)
+	for _, r := range b.reads {
+		for _, p := range r.points {
+			for _, k := range p.Buckets {
+				if k.LastStep >= 0 {
+					first, last = min(first, k.LastStep), max(last, k.LastStep)
+				}
+			}
+		}
+	}
+	if last < 0 {
+		return grid{}
+	}
+	n := int64(b.q.points)
+	width := (last-first)/n + 1
+	return grid{from: first, width: width, cells: int((last-first)/width) + 1}
+}
+
+// column is one metric and label over its engines.
+type seriesColumn struct {
+	store.Column
+	metric ledger.Metric
+	laid   []laidEngine
+	size   float64 // mean of the engines' means, for choosing among many
+}
+
+// laidEngine is one engine's samples in the grid, or one card's of an engine that has several.
+type laidEngine struct {
+	id      int64
+	card    string // the card's UUID in readings of cards
+	cells   []cell
+	samples int64
+	mean    float64 // over all samples
+}
+
+func (b *seriesBuilder) columns(points []store.Points, seen map[int64]bool) []*seriesColumn {
+	byColumn := map[store.Column]*seriesColumn{}
+	var order []*seriesColumn
+	for i := range points {
+		p := &points[i]
+		if !slices.Contains(b.q.metrics, p.Metric) {
+			continue
+		}
+		m := definition(p.Metric)
+		column, card := splitCard(m, p.Column)
+		if b.q.hasLabel && column.Label != b.q.label {
+			continue
+		}
+		c := byColumn[column]
+		if c == nil {
+			c = &seriesColumn{Column: column, metric: m}
+			byColumn[column] = c
+			order = append(order, c)
+		}
+		l := laidEngine{id: p.Engine, card: card, cells: b.lay(p, c.metric), mean: math.NaN()}
+		sum := 0.0
+		for _, k := range l.cells {
+			if k.n > 0 {
+				l.samples, sum = l.samples+k.n, sum+k.mean*float64(k.n)
+			}
+		}
+		if l.samples == 0 {
+			continue
+		}
+		l.mean = sum / float64(l.samples)
+		c.laid = append(c.laid, l)
+		seen[p.Engine] = true
+	}
+	order = slices.DeleteFunc(order, func(c *seriesColumn) bool { return len(c.laid) == 0 })
+	for _, c := range order {
+		for _, l := range c.laid {
+			c.size += l.mean / float64(len(c.laid))
+		}
+	}
+	slices.SortStableFunc(order, func(x, y *seriesColumn) int {
+		return cmp.Or(cmp.Compare(slices.Index(b.q.metrics, x.Metric), slices.Index(b.q.metrics, y.Metric)), compareLabels(x.Label, y.Label))
+	})
+	return order
+}
+
+// splitCard takes a card's UUID out of a reading's label, so that cards are joined and told apart as engines are.
+func splitCard(m ledger.Metric, c store.Column) (store.Column, string) {
+	if m.Group != ledger.Cards {
+		return c, ""
+	}
+	card, rest, _ := strings.Cut(c.Label, " ")
+	return store.Column{Metric: c.Metric, Label: rest}, card
+}
+
+// name is what a line of its own is called.
+func (b *seriesBuilder) name(c *seriesColumn, l laidEngine) string {
+	several := 0
+	for _, other := range c.laid {
+		if other.id == l.id {
+			several++
+		}
+	}
+	if several > 1 && l.card != "" {
+		return b.names[l.id] + " " + l.card
+	}
+	return b.names[l.id]
+}
+
+func (b *seriesBuilder) lay(p *store.Points, m ledger.Metric) []cell {
+	if b.q.steps {
+		return b.grid.laySteps(p, m)
+	}
+	return b.grid.lay(p, m)
+}
+
+// compareLabels orders numbers by their size and texts by their letters.
+func compareLabels(a, b string) int {
+	return cmp.Or(cmp.Compare(len(digitsOnly(a)), len(digitsOnly(b))), cmp.Compare(a, b))
+}
+
+func digitsOnly(s string) string {
+	for _, r := range s {
+		if r < '0' || r > '9' {
+			return ""
+		}
+	}
+	return s
+}
+
+// largest keeps the columns a chart has room for, and says how many it left out.
+func largest(columns []*seriesColumn) ([]*seriesColumn, int) {
+	if len(columns) <= maxLines {
+		return columns, 0
+	}
+	bySize := slices.Clone(columns)
+	slices.SortStableFunc(bySize, func(a, b *seriesColumn) int { return cmp.Compare(b.size, a.size) })
+	limit := bySize[:maxLines]
+	kept := slices.DeleteFunc(slices.Clone(columns), func(c *seriesColumn) bool { return !slices.Contains(limit, c) })
+	return kept, len(columns) - len(kept)
+}
+
+// addColumn adds the lines of one column: joined, one for each engine, or a band.
+func (b *seriesBuilder) addColumn(answer *seriesAnswer, c *seriesColumn, r seriesRead, alone bool) {
+	scale := views.Scale(c.metric.Unit)
+	far := findOutliers(c.laid)
+	if alone {
+		for _, o := range far {
+			name := b.name(c, c.laid[o.at])
+			if !slices.ContainsFunc(answer.Outliers, func(x outlier) bool { return x.Engine == name }) {
+				answer.Outliers = append(answer.Outliers, outlier{name, o.off})
+			}
+		}
+	}
+	apart := c.metric.Aggregate.Op == ledger.Apart
+	if (b.q.joined || !alone) && !(apart && alone) && (len(c.laid) > 1 || b.q.joined) {
+		if line, ok := b.join(c, r, scale); ok {
+			answer.Lines = append(answer.Lines, line)
+			return
+		}
+	}
+	if len(c.laid) > maxLines {
+		if answer.Band == nil {
+			answer.Band = b.band(c, r, scale)
+		}
+		for _, o := range far {
+			answer.Lines = append(answer.Lines, b.line(c, c.laid[o.at], r, scale, true))
+		}
+		return
+	}
+	for i, l := range c.laid {
+		isFar := slices.ContainsFunc(far, func(o farEngine) bool { return o.at == i })
+		answer.Lines = append(answer.Lines, b.line(c, l, r, scale, isFar))
+	}
+}
+
+// line is one engine's own line.
+func (b *seriesBuilder) line(c *seriesColumn, l laidEngine, r seriesRead, scale float64, far bool) seriesLine {
+	line := seriesLine{Metric: c.Metric, Label: c.Label, Engine: b.name(c, l), Steps: stepKind(r.only), Samples: l.samples, Outlier: far}
+	spread := false
+	reach := holdGaps * gap(l.cells)
+	last := -1
+	for i, k := range l.cells {
+		if k.n == 0 {
+			continue
+		}
+		if last >= 0 && float64(i-last) > reach {
+			line.put(last+1, noCell, 1) // nothing came for long: the line is broken there
+		}
+		line.put(i, k, scale)
+		spread = spread || k.low < k.high
+		last = i
+	}
+	if !spread {
+		line.Low, line.High = nil, nil
+	}
+	return line
+}
+
+func (l *seriesLine) put(i int, k cell, scale float64) {
+	l.Cells = append(l.Cells, i)
+	l.Mean, l.Low, l.High = append(l.Mean, k.mean*scale), append(l.Low, k.low*scale), append(l.High, k.high*scale)
+}
+
+// join makes one line of all engines by the metric's rule. ok is false where the rule forbids it.
+func (b *seriesBuilder) join(c *seriesColumn, r seriesRead, scale float64) (seriesLine, bool) {
+	if c.metric.Aggregate.Op == ledger.Apart && len(c.laid) > 1 {
+		return seriesLine{}, false
+	}
+	if len(c.laid) == 1 {
+		line := b.line(c, c.laid[0], r, scale, false)
+		line.Engine = ""
+		return line, true
+	}
+	line := seriesLine{Metric: c.Metric, Label: c.Label, Steps: stepKind(r.only)}
+	held := make([][]float64, len(c.laid))
+	weights := b.weights(c, r)
+	for j, l := range c.laid {
+		held[j] = b.grid.held(l.cells)
+		line.Samples += l.samples
+	}
+	values, by := make([]float64, len(held)), make([]float64, len(held))
+	broken := false
+	for i := range b.grid.cells {
+		fresh := false
+		low, high := math.Inf(1), math.Inf(-1)
+		for j := range held {
+			values[j], by[j] = held[j][i], math.NaN()
+			if weights != nil && weights[j] != nil {
+				by[j] = weights[j][i]
+			}
+			if k := c.laid[j].cells[i]; k.n > 0 {
+				fresh, low, high = true, min(low, k.low), max(high, k.high)
+			}
+		}
+		v, n := aggregate(c.metric.Aggregate, values, by)
+		if n == 0 || math.IsNaN(v) {
+			if !broken && len(line.Cells) > 0 {
+				line.put(i, noCell, 1)
+			}
+			broken = true
+			continue
+		}
+		if !fresh {
+			continue // only values that stand for later ones: the line goes on as it is
+		}
+		broken = false
+		k := cell{mean: v, low: v, high: v, n: 1}
+		// A sum's extremes are unknown; those of a maximum, a minimum and a mean are the engines'.
+		if c.metric.Aggregate.Op != ledger.Sum {
+			k.low, k.high = min(v, low), max(v, high)
+		}
+		line.put(i, k, scale)
+	}
+	if c.metric.Aggregate.Op == ledger.Sum {
+		line.Low, line.High = nil, nil
+	}
+	return line, len(line.Cells) > 0
+}
+
+// weights are those of a mean for each engine of a column, nil without.
+func (b *seriesBuilder) weights(c *seriesColumn, r seriesRead) [][]float64 {
+	by := c.metric.Aggregate.By
+	if c.metric.Aggregate.Op != ledger.WeightedMean || by == "" {
+		return nil
+	}
+	m := definition(by)
+	all := make([][]float64, len(c.laid))
+	for j, l := range c.laid {
+		for i := range r.points {
+			p := &r.points[i]
+			// A weight has the column's own label, or one for all of them.
+			if p.Engine == l.id && p.Metric == by && (p.Label == c.Label || p.Label == "") && (all[j] == nil || p.Label == c.Label) {
+				all[j] = b.grid.held(b.lay(p, m))
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,186 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stepscope/stepscope/store"
+)
+
+// Bounds of a question for series.
+const (
+	fewestPoints  = 20
+	mostPoints    = 2000
+	pointsStep    = 20 // rounded up to it, so that screens of nearly one width share an answer
+	mostMetrics   = 8
+	maxMetricName = 512
+)
+
+// series answers GET /api/series?deployment=&metric=&label=&range=|from=&to=&points=&only=&agg=1&x=time|step:
+// the data of one chart, downsampled so that extremes survive. metric may be
+// given several times. Without label all labels are answered.
+func (s *Server) series(c echo.Context) error {
+	q, err := s.readSeriesQuery(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	body, err := s.answers.get(ctx, q.key(), func() ([]byte, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), gatherTimeout)
+		defer cancel()
+		answer, err := buildSeries(ctx, s.samples, q)
+		if err != nil {
+			return nil, err
+		}
+		return answer.encode()
+	})
+	if err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			return deploymentError(err)
+		}
+		return storeError(err)
+	}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.JSONBlob(http.StatusOK, body)
+}
+
+// key is the same for questions with the same answer.
+func (q seriesQuery) key() string { return fmt.Sprintf("%#v", q) }
+
+func (s *Server) readSeriesQuery(c echo.Context) (seriesQuery, error) {
+	bad := func(message, hint string) error {
+		return &HTTPError{Status: http.StatusBadRequest, Message: message, Hint: hint}
+	}
+	params := c.QueryParams()
+	q := seriesQuery{deployment: c.QueryParam("deployment"), metrics: params["metric"], joined: c.QueryParam("agg") == "1", points: store.DefaultPoints}
+	if labels := params["label"]; len(labels) > 0 {
+		q.label, q.hasLabel = labels[0], true
+	}
+	if q.deployment == "" || len(q.metrics) == 0 {
+		return q, bad("deployment or metric is missing", "give ?deployment=NAME&metric=KEY")
+	}
+	if len(q.metrics) > mostMetrics || slices.ContainsFunc(q.metrics, func(m string) bool { return m == "" || len(m) > maxMetricName }) {
+		return q, bad("these metrics can't be read at once", fmt.Sprintf("give 1 to %d keys", mostMetrics))
+	}
+	if text := c.QueryParam("points"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return q, bad("points is no number", fmt.Sprintf("give %d to %d", fewestPoints, mostPoints))
+		}
+		q.points = min(max((n+pointsStep-1)/pointsStep*pointsStep, fewestPoints), mostPoints)
+	}
+	switch only := c.QueryParam("only"); only {
+	case "", "all":
+	case "prompt":
+		q.only = store.OnlyPrompt
+	case "decode":
+		q.only = store.OnlyDecode
+	default:
+		return q, bad("only is neither prompt nor decode", "give only=prompt, only=decode or leave it out")
+	}
+	switch x := c.QueryParam("x"); x {
+	case "", "time":
+	case "step":
+		q.steps = true
+	default:
+		return q, bad("x is neither time nor step", "give x=time or x=step")
+	}
+	r, err := readRange(c, s.now())
+	if err != nil {
+		return q, err
+	}
+	q.from, q.to = r.From.UnixNano(), r.To.UnixNano()
+	if length, ends := rangeLengths[r.Key]; ends {
+		// Rounded up to whole cells, so that those who look at the same time share one answer.
+		width := max(int64(length)/int64(q.points), int64(time.Second))
+		q.to = (q.to/width + 1) * width
+		q.from = q.to - int64(length)
+	}
+	return q, nil
+}
+
+// num is a number in JSON with enough digits for any screen; NaN is null.
+type num float64
+
+// MarshalJSON implements json.Marshaler.
+func (n num) MarshalJSON() ([]byte, error) {
+	v := float64(n)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, v, 'g', 6, 64), nil
+}
+
+func nums(values []float64) []num {
+	if values == nil {
+		return nil
+	}
+	out := make([]num, len(values))
+	for i, v := range values {
+		out[i] = num(v)
+	}
+	return out
+}
+
+type lineJSON struct {
+	Metric  string `json:"metric"`
+	Label   string `json:"label"`
+	Engine  string `json:"engine"`
+	Steps   string `json:"steps"`
+	Samples int64  `json:"samples"`
+	Outlier bool   `json:"outlier"`
+	Cells   []int  `json:"i"`
+	Mean    []num  `json:"v"`
+	Low     []num  `json:"lo,omitempty"`
+	High    []num  `json:"hi,omitempty"`
+}
+
+type bandJSON struct {
+	Steps string `json:"steps"`
+	Cells []int  `json:"i"`
+	Min   []num  `json:"min"`
+	P10   []num  `json:"p10"`
+	P50   []num  `json:"p50"`
+	P90   []num  `json:"p90"`
+	Max   []num  `json:"max"`
+}
+
+type outlierJSON struct {
+	Engine string `json:"engine"`
+	Off    num    `json:"off"`
+}
+
+// encode prints the answer. x of cell i is x0 + i·dx.
+func (a *seriesAnswer) encode() ([]byte, error) {
+	out := struct {
+		Start    float64       `json:"x0"`
+		DX       float64       `json:"dx"`
+		Cells    int           `json:"cells"`
+		Lines    []lineJSON    `json:"lines"`
+		Band     *bandJSON     `json:"band"`
+		Engines  int           `json:"engines"`
+		More     int           `json:"more"`
+		Samples  int64         `json:"samples"`
+		Outliers []outlierJSON `json:"outliers"`
+	}{Start: a.X0, DX: a.DX, Cells: a.Cells, Lines: []lineJSON{}, Engines: a.Engines, More: a.More, Samples: a.Samples, Outliers: []outlierJSON{}}
+	for _, l := range a.Lines {
+		out.Lines = append(out.Lines, lineJSON{Metric: l.Metric, Label: l.Label, Engine: l.Engine, Steps: l.Steps, Samples: l.Samples, Outlier: l.Outlier,
+			Cells: l.Cells, Mean: nums(l.Mean), Low: nums(l.Low), High: nums(l.High)})
+	}
+	if b := a.Band; b != nil {
+		out.Band = &bandJSON{Steps: b.Steps, Cells: b.Cells, Min: nums(b.Min), P10: nums(b.P10), P50: nums(b.P50), P90: nums(b.P90), Max: nums(b.Max)}
+	}
+	for _, o := range a.Outliers {
+		out.Outliers = append(out.Outliers, outlierJSON{o.Engine, num(o.Off)})
+	}
+	return json.Marshal(out)
+}
