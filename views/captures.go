@@ -138,13 +138,15 @@ func (c Capture) action(verb string) templ.SafeURL {
 	return templ.SafeURL("/captures/" + strconv.FormatInt(c.ID, 10) + "/" + verb)
 }
 
-// stage is how a state on the way is to be drawn: past, now, failed or todo. A
+// stage is how a state on the way is to be drawn: past, now, end, passed, never or todo. A
 // state without a time that lies before one with a time was passed unseen.
 func (c Capture) stage(state string) string {
 	_, reached := c.Times[state]
 	switch {
-	case c.State == state && !c.Done, state == "stored" && c.State == "stored":
+	case c.State == state && !c.Done:
 		return "now"
+	case reached && state == "stored":
+		return "end"
 	case reached:
 		return "past"
 	}

@@ -94,7 +94,11 @@ func (v Collectors) verdict(p Page) string {
 			bad[h] += n
 		}
 	}
-	parts := []string{p.t("collector.sum", strconv.Itoa(len(v.List)), strconv.Itoa(targets))}
+	sum := "collector.sum"
+	if len(v.List) == 1 {
+		sum = "collector.sum_one"
+	}
+	parts := []string{p.t(sum, strconv.Itoa(len(v.List)), strconv.Itoa(targets))}
 	if gone > 0 {
 		parts = append(parts, p.t("collector.n_gone", strconv.Itoa(gone)))
 	}
@@ -145,6 +149,14 @@ func (t Target) lag(p Page) string {
 		return p.t("collector.no_lag")
 	}
 	return seconds(t.Lag)
+}
+
+// reads is a figure of reading, or a dash for a target that nothing is read from.
+func (t Target) reads(p Page, figure string) string {
+	if t.Source == "profile" {
+		return p.t("common.none")
+	}
+	return figure
 }
 
 // deploymentPage is the address of an engine's deployment.

@@ -8,6 +8,7 @@ var collectorTexts = map[string]text{
 	"collector.show_all":       {"show all", "显示全部"},
 	"collector.empty":          {"No collector was heard since this server started. One reads logs and metrics of engines; run it inside this server or beside the engines:", "此服务启动以来没有采集器上报。采集器读取引擎的日志和指标，可运行在本服务内或引擎旁："},
 	"collector.sum":            {"{0} collectors read {1} targets", "{0} 个采集器读取 {1} 个目标"},
+	"collector.sum_one":        {"{0} collector reads {1} targets", "{0} 个采集器读取 {1} 个目标"},
 	"collector.n_gone":         {"{0} collectors silent", "{0} 个采集器无响应"},
 	"collector.spooled":        {"{0} MB wait for this server", "{0} MB 等待发送到本服务"},
 	"collector.no_spool":       {"nothing waits", "没有积压"},

@@ -123,8 +123,8 @@ export function shown(column: Column, value: CellValue): string {
 
 /** A difference always says its direction. */
 export function signed(value: number, text: string): string {
-  if (value > 0) return `+${text}`;
-  return value < 0 && !/^[−>]/.test(text) ? `−${text.replace(/^-/, "")}` : text;
+  if (/^[<>−]/.test(text)) return text; // too small to print, which says its direction itself; or signed already
+  return value > 0 ? `+${text}` : value < 0 ? `−${text.replace(/^-/, "")}` : text;
 }
 
 /** The exact value with its unit, for the title and the inspect line. */

@@ -56,7 +56,7 @@ export class PairTables {
       decorate: (tr, r) => this.decorateKind(tr, r),
     });
     this.gpu = this.sums("dgpu", (r) => d.figure[r.name] ?? r.name, () => ({ at: "gpu", state: {} }));
-    this.phases = this.sums("dphases", (r) => r.name, (r) => ({ at: "phases", state: { "phases.view": "flat", "phases.q": r.name } }));
+    this.phases = this.sums("dphases", (r) => r.name, (r) => ({ at: "phases", state: { "phases.view": "flat", "phases.q": r.name.replaceAll("…", " ") } }));
     this.kernels = this.sums("dkernels", (r) => r.name, (r) => ({ at: "kernels", state: { "kernels.q": r.name } }));
     this.comm = this.sums("dcomm", (r) => r.name, (r) => ({ at: "collectives", state: { "collectives.q": r.id.split(" ")[0] ?? "" } }));
     this.shapes = new DataTable<ShapeRow>("dshapes", {

@@ -6,7 +6,7 @@ import { harmless } from "./names";
 import { d } from "./pairstrings";
 import { t } from "./strings";
 import type { Summary, StepKind } from "./summary";
-import { batches, classRows, kindRows, mainKind, phaseRows, type Compared, type DiffRow, type Side } from "./tracediff";
+import { batches, classRows, kindRows, mainKind, phaseRows, type Compared, type DiffRow, type Side, type StepFigure } from "./tracediff";
 
 export interface Note {
   level: "bad" | "warn";
@@ -19,6 +19,12 @@ const fewSteps = 3;
 
 /** A batch that differs by more than this part is another load. */
 const otherLoad = 0.1;
+
+/** So much of all steps must be of one kind for sums over all of them to explain it. */
+const mostSteps = 0.9;
+
+/** Causes that the verdict names. */
+const told = 4;
 
 const letters: Record<Side, string> = { a: "A", b: "B" };
 
@@ -102,23 +108,32 @@ export function pairVerdict(c: Compared): Part[] {
   return out;
 }
 
-/** The three largest changes, each where its table is. */
+/**
+ * What made the difference, largest first: the parts of the main kind's cycle, and where nearly all steps are of that
+ * kind also the class of kernels and the phase that changed most.
+ */
 function found(c: Compared, main: NonNullable<ReturnType<typeof mainKind>>): Part[] {
-  if (c.norm !== "step") return [];
   const causes: { size: number; part: Part }[] = [];
-  const add = (delta: number | null, text: string, href: string) => {
-    if (delta !== null && delta !== 0) causes.push({ size: Math.abs(delta), part: { text, href } });
+  const add = (delta: number | null, text: (change: string) => string, href: string) => {
+    if (delta !== null && delta !== 0) causes.push({ size: Math.abs(delta), part: { text: text(change(delta)), href } });
   };
-  const kernel = top(classRows(c), (r) => r.total.delta);
-  if (kernel !== null) add(kernel.total.delta, d.verdict.kernels(t.tag(kernel.name), change(kernel.total.delta!)), "#dkernels");
-  const gapA = main.a!.figures.gap_ns?.median ?? null;
-  const gapB = main.b!.figures.gap_ns?.median ?? null;
-  if (gapA !== null && gapB !== null) add(gapB - gapA, d.verdict.gap(change(gapB - gapA)), "#dkinds");
-  const phase = top(phaseRows(c).filter((r) => r.only === null), (r) => r.self.delta);
-  if (phase !== null) add(phase.self.delta, d.verdict.phase(harmless(phase.name), change(phase.self.delta!)), "#dphases");
+  const delta = (key: StepFigure) => {
+    const a = main.a!.figures[key]?.median ?? null;
+    const b = main.b!.figures[key]?.median ?? null;
+    return a === null || b === null ? null : b - a;
+  };
+  add(delta("compute_ns"), d.verdict.computing, "#dkinds");
+  add(delta("exposed_comm_ns"), d.verdict.comm, "#dkinds");
+  add(delta("idle_ns"), d.verdict.idle, "#dkinds");
+  add(delta("gap_ns"), d.verdict.gap, "#dkinds");
+  const all = c.norm === "step" && main.a!.steps >= mostSteps * batches(c.a) && main.b!.steps >= mostSteps * batches(c.b);
+  const kernel = all ? top(classRows(c), (r) => r.total.delta) : null;
+  if (kernel !== null) add(kernel.total.delta, (x) => d.verdict.kernels(t.tag(kernel.name), x), "#dkernels");
+  const phase = all ? top(phaseRows(c).filter((r) => r.only === null), (r) => r.self.delta) : null;
+  if (phase !== null) add(phase.self.delta, (x) => d.verdict.phase(harmless(phase.name), x), "#dphases");
   // What is less than a hundredth of the step explains nothing.
   const least = (main.a!.figures.cycle_ns?.median ?? 0) / 100;
-  return causes.filter((x) => x.size > least).sort((x, y) => y.size - x.size).map((x) => x.part);
+  return causes.filter((x) => x.size > least).sort((x, y) => y.size - x.size).slice(0, told).map((x) => x.part);
 }
 
 function top(rows: readonly DiffRow[], of: (r: DiffRow) => number | null): DiffRow | null {

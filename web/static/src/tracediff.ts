@@ -4,6 +4,7 @@
  * only one side has counts as 0 on the other, unless that side recorded nothing of the kind at all.
  */
 
+import { pattern } from "./fold";
 import { median } from "./format";
 import type { Collective, Kernel, Phase, Shape, Step, StepKind, Summary } from "./summary";
 
@@ -143,10 +144,16 @@ function byID<T>(items: readonly T[], id: (item: T) => string, sums: (item: T) =
   return all;
 }
 
-/** CPU annotations by full name; groups say what of another engine does the same. */
+/**
+ * CPU annotations by full name; groups say what of another engine does the same. Names of steps carry their batch
+ * sizes, which two traces hardly share: those that differ in numbers only are one row.
+ */
 export function phaseRows(c: Compared): DiffRow[] {
-  const of = (s: Summary) =>
-    byID<Phase>(s.phases, (p) => p.name, (p) => ({ name: p.name, group: p.group, total: p.total_ns, self: p.self_ns, count: p.count }));
+  const of = (s: Summary) => {
+    const stepNames = new Set([...s.shapes.map((x) => x.name), ...s.steps.flatMap((x) => [x.name, ...x.names])]);
+    const name = (p: Phase) => (stepNames.has(p.name) ? pattern(p.name) : p.name);
+    return byID<Phase>(s.phases, name, (p) => ({ name: name(p), group: p.group, total: p.total_ns, self: p.self_ns, count: p.count }));
+  };
   return join(c, of(c.a), of(c.b), { a: c.a.phases.length > 0, b: c.b.phases.length > 0 });
 }
 
@@ -238,6 +245,7 @@ export function shapeRows(a: Summary, b: Summary): ShapeRow[] {
 /** The figures of a step that kinds of steps are compared by. */
 export const stepFigures = [
   "cycle_ns", "cpu_ns", "launches", "graph_kernels", "graph_launch_ns", "span_ns", "busy_ns", "idle_ns", "gap_ns", "kernel_ns", "kernels",
+  "compute_ns", "exposed_comm_ns",
 ] as const;
 
 export type StepFigure = (typeof stepFigures)[number];
@@ -302,6 +310,8 @@ export function measured(s: Summary): Measured[] {
         gap_ns: gap,
         kernel_ns: gpuOr(step.kernel_ns),
         kernels: gpuOr(step.kernels),
+        compute_ns: gpu?.compute_ns ?? null,
+        exposed_comm_ns: gpu?.exposed_comm_ns ?? null,
       },
     };
   });
