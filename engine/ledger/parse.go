@@ -104,7 +104,7 @@ func parseText(dst []Result, s string, outer Stamp, depth int) []Result {
 	s = plainText(stripANSI(s))
 	if open := strings.IndexByte(s, '{'); open >= 0 && depth < maxWraps {
 		if rank := strings.Index(s, "RANK "); rank < 0 || open < rank {
-			if inner, stamp, ok := unwrap(s[open:]); ok {
+			if inner, stamp, ok := unwrap(s[open:], hasRank); ok {
 				return parseText(dst, inner, better(better(outer, findStamp(s[:open])), stamp), depth+1)
 			}
 		}
@@ -137,6 +137,8 @@ func parseText(dst []Result, s string, outer Stamp, depth int) []Result {
 	}
 	return dst
 }
+
+func hasRank(s string) bool { return strings.Contains(s, "RANK ") }
 
 // stray tells a piece of an engine line without its head from a foreign line.
 func stray(s string) *ParseError {

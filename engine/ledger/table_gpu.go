@@ -146,7 +146,13 @@ var cardMetrics = cards([]Metric{
 // cards completes the definitions with what all readings of a card share.
 func cards(all []Metric) []Metric {
 	for i := range all {
-		all[i].Section, all[i].Group, all[i].Engines = GPUReading, Cards, OfGPU
+		m := &all[i]
+		m.Section, m.Group, m.Engines = GPUReading, Cards, OfGPU
+		if m.Label.EN != "" { // a blank separates the two
+			m.Label = Words{"card's UUID, then " + m.Label.EN, "显卡 UUID，其后为" + m.Label.ZH}
+		} else {
+			m.Label = Words{"card's UUID", "显卡 UUID"}
+		}
 	}
 	return all
 }

@@ -13,10 +13,10 @@ var timeKeys = map[string]bool{
 }
 
 // unwrap opens a JSON log line: docker's json-file, structured loggers, journald. It
-// returns the first string value that holds an engine line, at whatever depth, and the
+// returns the first string value that mine says is an engine's line, at whatever depth, and the
 // time of the record. It is a scan over the tokens rather than a decoder, because a
 // record that is cut in the middle still says something.
-func unwrap(s string) (inner string, stamp Stamp, ok bool) {
+func unwrap(s string, mine func(string) bool) (inner string, stamp Stamp, ok bool) {
 	key := ""
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
@@ -28,7 +28,7 @@ func unwrap(s string) (inner string, stamp Stamp, ok bool) {
 				continue
 			}
 			switch {
-			case !ok && strings.Contains(raw, "RANK "):
+			case !ok && mine(raw):
 				inner, ok = unescape(raw), true
 			case timeKeys[key]:
 				stamp = better(stamp, findStamp(raw))
