@@ -29,7 +29,7 @@ type Deployment struct {
 	Metrics  []Metrics
 	GPU      *GPU
 	Profile  []Profile
-	Schedule *Schedule
+	Schedule []capture.Schedule
 }
 
 // Log is a log target of DeepInfer engines.
@@ -62,7 +62,8 @@ type Traces struct {
 
 // GPU is the cards of the collector's own host.
 type GPU struct {
-	Every time.Duration
+	Every   time.Duration
+	Library string // NVIDIA's management library; empty: the usual one
 }
 
 // Profile is DeepInfer engines' profile interfaces.
@@ -72,13 +73,6 @@ type Profile struct {
 	Host      string   // host of the engines behind these addresses, where several hosts have the same GPUs
 	Zone      string   // of the times in trace files' names
 	Traces
-}
-
-// Schedule captures now and then.
-type Schedule struct {
-	Every          time.Duration
-	Steps          int
-	OnlyWhenLoaded bool
 }
 
 // The defaults of a configuration.

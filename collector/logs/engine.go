@@ -37,6 +37,7 @@ type engine struct {
 	live    bool  // the last line was read soon after it was written
 	layouts map[ledger.Section]*layout
 	index   int // in the batch under way, −1 not in it
+	round   int // of the Mapper, in which a line came last
 }
 
 func newEngine(info store.EngineInfo, saved string) *engine {

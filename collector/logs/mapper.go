@@ -59,6 +59,8 @@ type Mapper struct {
 	bad     []unreadable
 	last    *engine // of the line before
 	counts  Counts
+	round   int       // of Begin
+	seen    []*engine // since Begin
 }
 
 // layout is a row's columns and where the batch under way has them.
@@ -86,6 +88,12 @@ func NewMapper(id Identity, zone *time.Location, position func(name string) stri
 		}
 	}
 	return m
+}
+
+// Begin begins a chunk of lines: what is seen from here on is what its source says.
+func (m *Mapper) Begin() {
+	m.round++
+	m.seen = m.seen[:0]
 }
 
 // Line reads one line without its line break.
@@ -124,6 +132,10 @@ func (m *Mapper) result(r *ledger.Result, at *Place) {
 	}
 	e := m.engine(&r.Line)
 	m.last = e
+	if e.round != m.round {
+		e.round = m.round
+		m.seen = append(m.seen, e)
+	}
 	m.counts.Texts += int64(len(r.Line.Texts))
 	s := sight{section: r.Line.Section, step: r.Line.Step, time: t.UnixNano(), arrival: at.Arrival.UnixNano(), own: own, live: at.Live, prompt: m.id.Role == "prompt"}
 	flags := store.Flags(0)

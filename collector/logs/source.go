@@ -260,6 +260,7 @@ func (r *run) read(f *following) (got bool, err error) {
 		return false, err
 	}
 	f.gone = time.Time{}
+	r.mapper.Begin()
 	before := r.mapper.Counts()
 	place := Place{Path: c.Path, Ref: c.Modified, Arrival: now, Live: !f.idle.IsZero() && now.Sub(f.idle) < 4*poll}
 	r.mapper.Broken(ledger.TooLong, c.TooLong, &place)
@@ -318,6 +319,7 @@ func (r *run) stream(ctx context.Context) error {
 	opt := tail.Options{MaxLine: ledger.MaxLineBytes, Whole: tail.Whole}
 	err := tail.Stream(ctx, r.opt.Stdin, opt, func(c tail.Chunk) error {
 		now := r.opt.Now()
+		r.mapper.Begin()
 		before := r.mapper.Counts()
 		place := Place{Path: "standard input", Ref: now, Arrival: now, Live: true}
 		r.mapper.Broken(ledger.TooLong, c.TooLong, &place)

@@ -57,7 +57,7 @@ func (s *state) note(m *Mapper, before Counts, c *tail.Chunk, now time.Time) {
 		return
 	}
 	s.last = now
-	for _, e := range m.touched {
+	for _, e := range m.seen {
 		if len(s.engines) < maxEngines {
 			s.engines[e.info.EngineKey] = true
 		}
