@@ -13,8 +13,8 @@ const (
 	MaxSeries     = 1000 // a column's label
 	MaxColumns    = 20_000
 	MaxRows       = 256 << 10 // of a batch
-	MaxDetail     = 4000    // of an event; more is cut
-	MaxSource     = 4096    // a position's source and its value
+	MaxDetail     = 4000      // of an event; more is cut
+	MaxSource     = 4096      // a position's source and its value
 )
 
 // CheckName says what is wrong with the name of a deployment, an engine or a

@@ -169,18 +169,25 @@ func (s *Store) change(ctx context.Context, query string, args ...any) error {
 // Engines implements store.Samples.
 func (s *Store) Engines(ctx context.Context, deployment string) (out []store.Engine, err error) {
 	err = s.read(ctx, func(tx *sql.Tx) error {
-		// One seek into the index for each stream's first and last row.
+		// One seek into an index for each first and last row.
 		return each(tx, func(scan scanner) error {
 			var e store.Engine
 			err := scan(&e.ID, &e.Deployment, &e.Name, &e.Kind, &e.Host, &e.Rank, &e.GPU, &e.Role, &e.Model, &e.Parallel, &e.Version, &e.First, &e.Last)
 			out = append(out, e)
 			return err
 		}, `SELECT e.id, d.name, e.name, e.kind, e.host, e.rank, e.gpu, e.role, e.model, e.parallel, e.version,
-			coalesce((SELECT min((SELECT min(time) FROM sample WHERE engine = s.engine AND layout = s.layout)) FROM stream s WHERE s.engine = e.id), 0),
-			coalesce((SELECT max((SELECT max(time) FROM sample WHERE engine = s.engine AND layout = s.layout)) FROM stream s WHERE s.engine = e.id), 0)
+			min(ifnull((SELECT min((SELECT min(time) FROM sample WHERE engine = s.engine AND layout = s.layout)) FROM stream s WHERE s.engine = e.id), ?2),
+				ifnull((SELECT min(first) FROM series_block WHERE engine = e.id), ?2)),
+			max(ifnull((SELECT max((SELECT max(time) FROM sample WHERE engine = s.engine AND layout = s.layout)) FROM stream s WHERE s.engine = e.id), 0),
+				ifnull((SELECT max(last) FROM series_block WHERE engine = e.id AND first >= (SELECT max(first) FROM series_block WHERE engine = e.id) - ?3), 0))
 			FROM engine e JOIN deployment d ON d.id = e.deployment
-			WHERE d.deleted IS NULL AND (?1 = '' OR d.name = ?1) ORDER BY d.name, e.name`, deployment)
+			WHERE d.deleted IS NULL AND (?1 = '' OR d.name = ?1) ORDER BY d.name, e.name`, deployment, int64(math.MaxInt64), blockSpan)
 	})
+	for i := range out {
+		if out[i].Last == 0 { // without samples
+			out[i].First = 0
+		}
+	}
 	if err != nil {
 		return nil, s.failure("list engines", err)
 	}

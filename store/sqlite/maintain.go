@@ -3,18 +3,38 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/stepscope/stepscope/store"
 )
 
-// Maintain implements store.Samples.
+const (
+	// minRaw is the least time for which rows lie as they came: long enough
+	// that what is late by an hour still finds its hour open.
+	minRaw = 2 * time.Hour
+	// dropBatch is the rows, dropBlocks the blocks of one removing transaction.
+	dropBatch  = 5000
+	dropBlocks = 8
+)
+
+// Maintain implements store.Samples. Rows are packed after Retention.Raw, or
+// after two hours if it is zero: no reader can tell. A block goes as a whole, so
+// samples can be there for up to a day beyond Retention.Chunks.
 func (s *Store) Maintain(ctx context.Context, now time.Time, r store.Retention) (m store.Maintained, err error) {
-	if r.Chunks > 0 {
-		err = s.dropSamples(ctx, now.Add(-r.Chunks).UnixNano())
+	s.maintainMu.Lock()
+	defer s.maintainMu.Unlock()
+	before, err := s.sampleBytes(ctx)
+	if err == nil {
+		err = s.maintain(ctx, now, r, &m)
 	}
 	if err == nil {
-		err = s.vacuum(ctx)
+		var after int64
+		if after, err = s.sampleBytes(ctx); err == nil {
+			m.FreedBytes = max(before-after, 0)
+			err = s.giveBack(ctx, m.DroppedChunks > 0)
+		}
 	}
 	if err != nil {
 		return m, s.failure("maintain samples", err)
@@ -22,27 +42,227 @@ func (s *Store) Maintain(ctx context.Context, now time.Time, r store.Retention) 
 	return m, nil
 }
 
-// dropBatch is the rows of one removing transaction.
-const dropBatch = 5000
+func (s *Store) maintain(ctx context.Context, now time.Time, r store.Retention, m *store.Maintained) error {
+	if r.Traces > 0 {
+		if err := s.retireTraces(ctx, now, now.Add(-r.Traces), m); err != nil {
+			return err
+		}
+	}
+	if err := s.purgeDeployments(ctx, now.Add(-s.opt.Grace).UnixNano(), m); err != nil {
+		return err
+	}
+	if r.Chunks > 0 {
+		if err := s.dropSamples(ctx, now.Add(-r.Chunks).UnixNano(), m); err != nil {
+			return err
+		}
+	}
+	raw := now.Add(-max(r.Raw, minRaw)).UnixNano()
+	if err := s.compact(ctx, raw-raw%hour, m); err != nil {
+		return err
+	}
+	if err := s.fold(ctx, raw); err != nil {
+		return err
+	}
+	if r.MaxBytes > 0 {
+		return s.shrink(ctx, r.MaxBytes, m)
+	}
+	return nil
+}
 
-// dropSamples removes rows and events from before a time, a piece at a time.
-func (s *Store) dropSamples(ctx context.Context, before int64) error {
+// sampleBytes is what the file holds beside trace bytes.
+func (s *Store) sampleBytes(ctx context.Context) (n int64, err error) {
+	err = s.read(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRow(`SELECT ((SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)) * (SELECT page_size FROM pragma_page_size)
+			- (SELECT bytes FROM usage) - (SELECT coalesce(sum(length(data)), 0) FROM summary)`).Scan(&n)
+	})
+	return n, err
+}
+
+// repeat runs a removing statement until it meets fewer than limit rows, each
+// time in a transaction of its own; limit is its last argument. It returns how
+// many rows went.
+func (s *Store) repeat(ctx context.Context, limit int64, query string, args ...any) (total int64, err error) {
+	for n := limit; n == limit; {
+		err := s.write(ctx, func(tx *sql.Tx) error {
+			res, err := tx.Exec(query, append(args, limit)...)
+			if err == nil {
+				n, err = res.RowsAffected()
+			}
+			return err
+		})
+		if err != nil {
+			return total, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// dropSamples removes blocks, rows and events that end before a time.
+func (s *Store) dropSamples(ctx context.Context, before int64, m *store.Maintained) error {
+	if err := s.dropBlocks(ctx, `last < ?`, before, nil, m); err != nil {
+		return err
+	}
 	for _, query := range []string{
 		`DELETE FROM sample WHERE id IN (SELECT m.id FROM stream s JOIN sample m ON m.engine = s.engine AND m.layout = s.layout AND m.time < ? LIMIT ?)`,
 		`DELETE FROM event WHERE id IN (SELECT id FROM event WHERE stop < ? LIMIT ?)`,
 	} {
-		for n := int64(dropBatch); n == dropBatch; {
-			err := s.write(ctx, func(tx *sql.Tx) error {
-				res, err := tx.Exec(query, before, dropBatch)
-				if err == nil {
-					n, err = res.RowsAffected()
-				}
+		if _, err := s.repeat(ctx, dropBatch, query, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropBlocks removes blocks, oldest first, a few at a time, until none is left
+// that meets the condition or enough says so.
+func (s *Store) dropBlocks(ctx context.Context, where string, arg int64, enough func() (bool, error), m *store.Maintained) error {
+	for {
+		if enough != nil {
+			if done, err := enough(); done || err != nil {
 				return err
-			})
+			}
+		}
+		var n int
+		err := s.write(ctx, func(tx *sql.Tx) error {
+			var ids []int64
+			err := each(tx, func(scan scanner) error {
+				var id int64
+				err := scan(&id)
+				ids = append(ids, id)
+				return err
+			}, `SELECT id FROM series_block WHERE `+where+` ORDER BY last LIMIT ?`, arg, dropBlocks)
 			if err != nil {
+				return err
+			}
+			n = len(ids)
+			for _, id := range ids {
+				chunks, err := removeBlock(tx, id)
+				if err != nil {
+					return err
+				}
+				m.DroppedChunks += chunks
+			}
+			return nil
+		})
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+// shrink removes the oldest hours until the samples take at most so many bytes.
+func (s *Store) shrink(ctx context.Context, limit int64, m *store.Maintained) error {
+	enough := func() (bool, error) {
+		n, err := s.sampleBytes(ctx)
+		return n <= limit, err
+	}
+	if err := s.dropBlocks(ctx, `last >= ?`, 0, enough, m); err != nil {
+		return err
+	}
+	for {
+		if done, err := enough(); done || err != nil {
+			return err
+		}
+		oldest, err := s.stale(ctx, store.MaxTime)
+		if err != nil || len(oldest) == 0 {
+			return err
+		}
+		first := oldest[0].oldest
+		for _, e := range oldest {
+			first = min(first, e.oldest)
+		}
+		if _, err := s.repeat(ctx, dropBatch, `DELETE FROM sample WHERE id IN (SELECT m.id FROM stream s JOIN sample m ON m.engine = s.engine AND m.layout = s.layout AND m.time < ? LIMIT ?)`,
+			first-first%hour+hour); err != nil {
+			return err
+		}
+	}
+}
+
+// retireTraces deletes traces from before a time; they go for good when the
+// grace period is over.
+func (s *Store) retireTraces(ctx context.Context, now, before time.Time, m *store.Maintained) (err error) {
+	m.DroppedTraces, err = s.repeat(ctx, dropBatch, `UPDATE trace SET deleted = ? WHERE id IN (SELECT id FROM trace WHERE deleted IS NULL AND created < ? ORDER BY created LIMIT ?)`,
+		now.UnixNano(), before.UnixNano())
+	return err
+}
+
+// purgeDeployments removes for good what was deleted before a time.
+func (s *Store) purgeDeployments(ctx context.Context, before int64, m *store.Maintained) error {
+	var gone, engines []int64
+	collect := func(tx *sql.Tx, to *[]int64, query string, arg any) error {
+		return each(tx, func(scan scanner) error {
+			var id int64
+			err := scan(&id)
+			*to = append(*to, id)
+			return err
+		}, query, arg)
+	}
+	err := s.read(ctx, func(tx *sql.Tx) error {
+		if err := collect(tx, &gone, `SELECT id FROM deployment WHERE deleted <= ?`, before); err != nil {
+			return err
+		}
+		return collect(tx, &engines, `SELECT id FROM engine WHERE deployment IN (SELECT value FROM json_each(?))`, list(gone))
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range engines {
+		if err := s.dropBlocks(ctx, `engine = ?`, e, nil, m); err != nil {
+			return err
+		}
+		for _, query := range []string{
+			`DELETE FROM sample WHERE id IN (SELECT m.id FROM stream s JOIN sample m ON m.engine = s.engine AND m.layout = s.layout WHERE s.engine = ? LIMIT ?)`,
+			`DELETE FROM event WHERE id IN (SELECT id FROM event WHERE engine = ? LIMIT ?)`,
+		} {
+			if _, err := s.repeat(ctx, dropBatch, query, e); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return s.write(ctx, func(tx *sql.Tx) error {
+		for _, d := range gone {
+			var err error
+			// Samples that came meanwhile brought it back; then it stays, without its past.
+			for _, query := range []string{
+				`DELETE FROM stream WHERE engine IN (SELECT e.id FROM engine e JOIN deployment d ON d.id = e.deployment WHERE d.id = ? AND d.deleted IS NOT NULL)`,
+				`DELETE FROM engine WHERE deployment IN (SELECT id FROM deployment WHERE id = ? AND deleted IS NOT NULL)`,
+				`DELETE FROM deployment WHERE id = ? AND deleted IS NOT NULL`,
+			} {
+				if err == nil {
+					_, err = tx.Exec(query, d)
+				}
+			}
+			if err != nil {
+				return fmt.Errorf("remove deployment %d: %w", d, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Rows that come fill the room of those that were packed, so free pages are no
+// waste as long as they are few.
+const (
+	fewFree   = 64 << 20 // bytes
+	shareFree = 4        // a quarter of the file
+)
+
+// giveBack gives free pages back to the disk, if there are many or it is known
+// that they will not be filled soon.
+func (s *Store) giveBack(ctx context.Context, now bool) error {
+	var free, pages, size int64
+	err := s.r.QueryRowContext(ctx, `SELECT (SELECT freelist_count FROM pragma_freelist_count), (SELECT page_count FROM pragma_page_count), (SELECT page_size FROM pragma_page_size)`).
+		Scan(&free, &pages, &size)
+	if err != nil {
+		return explain(err)
+	}
+	if now || free*size > fewFree && free > pages/shareFree {
+		return s.vacuum(ctx)
+	}
+	err = s.foldLog(ctx)
+	if errors.Is(err, store.ErrBusy) { // the next round is soon enough
+		err = nil
+	}
+	return err
 }

@@ -66,6 +66,8 @@ type Store struct {
 	active map[string]bool // uploads that somebody appends to right now
 	failed []int64         // blobs of failed transfers that could not be removed then
 
+	maintainMu sync.Mutex // one round at a time
+
 	layoutMu sync.Mutex
 	layoutOf map[int64]*layout // by id; read so far
 }

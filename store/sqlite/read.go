@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/store/chunk"
 )
 
 // points is one series as it is read. ids grow by arrival.
@@ -49,25 +50,78 @@ func (p *points) order() {
 	*p = q
 }
 
-// gather reads the columns of a plan in a time range on one state of the database.
-func (s *Store) gather(ctx context.Context, p *plan, from, to int64) ([]points, error) {
-	out := make([]points, len(p.columns))
-	var captures []store.Event
-	err := s.read(ctx, func(tx *sql.Tx) (err error) {
-		if captures, err = perturbations(tx, p.engine, from, to); err != nil {
+// gatherValues bounds the values that are read in one go, unless one series has more.
+const gatherValues = 2 << 20
+
+// gather reads the columns of a plan in a time range and gives each to yield,
+// outside of any transaction. Each column is read on one state of the database.
+func (s *Store) gather(ctx context.Context, p *plan, from, to int64, yield func(c *column, got *points) error) error {
+	for rest := *p; len(rest.columns) > 0; {
+		var out []points
+		var captures []store.Event
+		err := s.read(ctx, func(tx *sql.Tx) (err error) {
+			if captures, err = perturbations(tx, p.engine, from, to); err != nil {
+				return err
+			}
+			if out, err = packedPoints(tx, &rest, from, to); err != nil {
+				return err
+			}
+			return head(tx, &plan{p.engine, rest.columns[:len(out)]}, from, to, out)
+		})
+		if err != nil {
 			return err
 		}
-		return s.head(tx, p, from, to, out)
-	})
-	for i := range out {
-		out[i].order()
-		perturb(&out[i], captures)
+		for i := range out {
+			out[i].order()
+			perturb(&out[i], captures)
+			if err := yield(&rest.columns[i], &out[i]); err != nil {
+				return err
+			}
+			out[i] = points{}
+		}
+		rest.columns = rest.columns[len(out):]
 	}
-	return out, err
+	return nil
+}
+
+// packedPoints reads from the chunks as many of the plan's first columns as fit.
+func packedPoints(tx *sql.Tx, p *plan, from, to int64) (out []points, err error) {
+	b := newBlocks(tx)
+	var total int64
+	for i := range p.columns {
+		segments, err := b.segments(p.engine, p.columns[i].id, from, to)
+		if err != nil {
+			return nil, err
+		}
+		for k := range segments {
+			for _, a := range segments[k].sums {
+				total += a.N
+			}
+		}
+		if total > gatherValues && i > 0 {
+			break
+		}
+		var got points
+		id := int64(math.MinInt64) // before all rows of the head
+		err = b.values(segments, (*segment).has, func(r *chunk.Rows, v []float64) {
+			first, _ := slices.BinarySearch(r.Times, from)
+			for k := first; k < len(v) && r.Times[k] < to; k++ {
+				if v[k] == v[k] {
+					got.add(id, r.Times[k], r.Steps[k], r.Flags[k], v[k])
+					id++
+				}
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, got)
+	}
+	return out, nil
 }
 
 // head reads the rows that lie as they came.
-func (s *Store) head(tx *sql.Tx, p *plan, from, to int64, out []points) error {
+func head(tx *sql.Tx, p *plan, from, to int64, out []points) error {
 	type use struct{ pos, out int }
 	uses := map[int64][]use{}
 	var order []int64
@@ -92,7 +146,7 @@ func (s *Store) head(tx *sql.Tx, p *plan, from, to int64, out []points) error {
 				if !ok {
 					return fmt.Errorf("%w: row %d has %d bytes of values", store.ErrCorrupt, id, len(vals))
 				}
-				if !math.IsNaN(v) {
+				if v == v { // absent otherwise
 					out[u.out].add(id, time, step, flags, v)
 				}
 			}
@@ -142,19 +196,18 @@ func (s *Store) Read(ctx context.Context, sel store.Selection, yield func(*store
 	}
 	for i := range plans {
 		p := &plans[i]
-		got, err := s.gather(ctx, p, from, to)
+		var stopped error
+		err := s.gather(ctx, p, from, to, func(c *column, got *points) error {
+			if got.Len() > 0 {
+				stopped = yield(&store.Series{Engine: p.engine, Column: c.Column, Times: got.times, Steps: got.steps, Flags: got.flags, Values: got.values})
+			}
+			return stopped
+		})
+		if stopped != nil {
+			return stopped
+		}
 		if err != nil {
 			return s.failure(fmt.Sprintf("read samples of engine %d", p.engine), err)
-		}
-		for c := range got {
-			if got[c].Len() == 0 {
-				continue
-			}
-			series := store.Series{Engine: p.engine, Column: p.columns[c].Column,
-				Times: got[c].times, Steps: got[c].steps, Flags: got[c].flags, Values: got[c].values}
-			if err := yield(&series); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

@@ -51,6 +51,7 @@ func RunTests(t *testing.T, open Open) {
 		{"SameBytesAtOnce", testSameBytesAtOnce},
 		{"ReadersDuringUpload", testReadersDuringUpload},
 		{"Deliver", testDeliver},
+		{"Oracle", testOracle},
 		{"Captures", testCaptures},
 		{"Summaries", testSummaries},
 	} {

@@ -1,0 +1,281 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/store/chunk"
+)
+
+const (
+	// compactValues bounds what one engine's hour may take in memory, in values.
+	compactValues = 4 << 20
+	// compactAtOnce is the engine-hours of one writing transaction: enough
+	// that its sync to the disk doesn't matter, few enough to be short.
+	compactAtOnce = 8
+)
+
+// compacted is raw rows of one engine's hour, packed but not yet stored.
+type compacted struct {
+	ids    []int64 // of the rows
+	blocks []block
+}
+
+// errRaced: somebody else compacted or removed the same rows meanwhile.
+var errRaced = errors.New("changed meanwhile")
+
+// compact packs the rows of all whole hours before a time.
+func (s *Store) compact(ctx context.Context, before int64, m *store.Maintained) error {
+	var pending []compacted
+	flush := func() error {
+		err := s.storeCompacted(ctx, pending, m)
+		pending = pending[:0]
+		return err
+	}
+	engines, err := s.stale(ctx, before)
+	if err != nil {
+		return err
+	}
+	for _, e := range engines {
+		for from := e.oldest; from < before; {
+			hourStart := from - from%hour
+			c, next, err := s.packHour(ctx, &e, hourStart, min(hourStart+hour, before))
+			if err != nil {
+				return err
+			}
+			if len(c.ids) > 0 {
+				pending = append(pending, c)
+			}
+			// An hour too large for one go has to leave before the rest of it is read.
+			if len(pending) >= compactAtOnce || next < hourStart+hour {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+			from = next
+		}
+	}
+	return flush()
+}
+
+// staleEngine is an engine with rows to pack.
+type staleEngine struct {
+	id, oldest int64
+	layouts    []int64
+}
+
+func (s *Store) stale(ctx context.Context, before int64) (out []staleEngine, err error) {
+	err = s.read(ctx, func(tx *sql.Tx) error {
+		return each(tx, func(scan scanner) error {
+			var engine, layout int64
+			var oldest sql.NullInt64
+			if err := scan(&engine, &layout, &oldest); err != nil {
+				return err
+			}
+			if len(out) == 0 || out[len(out)-1].id != engine {
+				out = append(out, staleEngine{id: engine, oldest: math.MaxInt64})
+			}
+			e := &out[len(out)-1]
+			e.layouts = append(e.layouts, layout)
+			if oldest.Valid {
+				e.oldest = min(e.oldest, oldest.Int64)
+			}
+			return nil
+		}, `SELECT engine, layout, (SELECT min(time) FROM sample m WHERE m.engine = s.engine AND m.layout = s.layout) FROM stream s ORDER BY engine, layout`)
+	})
+	return slices.DeleteFunc(out, func(e staleEngine) bool { return e.oldest >= before }), err
+}
+
+// rawRow is a row on its way into a block.
+type rawRow struct {
+	id, time, step int64
+	flags          store.Flags
+	layout         int64
+	vals           []byte
+}
+
+// packHour reads and packs an engine's rows of an hour, or as many as fit into
+// memory. next is the time from which on there are more rows.
+func (s *Store) packHour(ctx context.Context, e *staleEngine, from, to int64) (c compacted, next int64, err error) {
+	var rows []rawRow
+	var layouts map[int64]*layout
+	err = s.read(ctx, func(tx *sql.Tx) (err error) {
+		if layouts, err = s.layouts(tx, e.layouts); err != nil {
+			return err
+		}
+		widest := 1
+		for _, l := range layouts {
+			widest = max(widest, len(l.ids))
+		}
+		limit := min(max(compactValues/widest, 1), chunk.MaxRows)
+		for _, id := range e.layouts {
+			err := each(tx, func(scan scanner) error {
+				r := rawRow{layout: id}
+				err := scan(&r.id, &r.time, &r.step, &r.flags, &r.vals)
+				if err == nil && len(r.vals) != 8*len(layouts[id].ids) {
+					err = fmt.Errorf("%w: row %d has %d bytes for %d columns", store.ErrCorrupt, r.id, len(r.vals), len(layouts[id].ids))
+				}
+				rows = append(rows, r)
+				return err
+			}, `SELECT id, time, step, flags, vals FROM sample WHERE engine = ? AND layout = ? AND time >= ? AND time < ? ORDER BY time, id LIMIT ?`,
+				e.id, id, from, to, limit)
+			if err != nil {
+				return err
+			}
+		}
+		slices.SortFunc(rows, func(a, b rawRow) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.id, b.id)) })
+		if next = to; len(rows) >= limit {
+			rows = rows[:limit]
+			next = rows[limit-1].time // there may be more of this time
+		} else {
+			next, err = nextRow(tx, e, to)
+		}
+		return err
+	})
+	if err != nil {
+		return compacted{}, 0, err
+	}
+	for _, r := range rows {
+		c.ids = append(c.ids, r.id)
+	}
+	c.blocks = pack(e.id, rows, layouts)
+	return c, next, nil
+}
+
+// nextRow is the time of an engine's first row from a time on.
+func nextRow(tx *sql.Tx, e *staleEngine, from int64) (next int64, err error) {
+	next = math.MaxInt64
+	for _, id := range e.layouts {
+		var t sql.NullInt64
+		if err := tx.QueryRow(`SELECT min(time) FROM sample WHERE engine = ? AND layout = ? AND time >= ?`, e.id, id, from).Scan(&t); err != nil {
+			return 0, err
+		}
+		if t.Valid {
+			next = min(next, t.Int64)
+		}
+	}
+	return next, nil
+}
+
+// pack makes a block of the rows of each group of layouts that have series in common.
+func pack(engine int64, rows []rawRow, layouts map[int64]*layout) (out []block) {
+	g := newGroups()
+	for id, l := range layouts {
+		for _, series := range l.ids {
+			g.join(id, series)
+		}
+	}
+	byGroup := map[int64][]rawRow{}
+	var order []int64
+	for _, r := range rows {
+		root := g.root(r.layout)
+		if byGroup[root] == nil {
+			order = append(order, root)
+		}
+		byGroup[root] = append(byGroup[root], r)
+	}
+	var e chunk.Encoder
+	for _, root := range order {
+		if b := packRows(&e, engine, byGroup[root], layouts); len(b.series) > 0 {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func packRows(e *chunk.Encoder, engine int64, rows []rawRow, layouts map[int64]*layout) block {
+	n := len(rows)
+	r := chunk.Rows{Times: make([]int64, n), Steps: make([]int64, n), Flags: make([]store.Flags, n)}
+	values := map[int64][]float64{}
+	var order []int64
+	for i := range rows {
+		r.Times[i], r.Steps[i], r.Flags[i] = rows[i].time, rows[i].step, rows[i].flags
+		for pos, id := range layouts[rows[i].layout].ids {
+			x, _ := valueAt(rows[i].vals, pos)
+			if x != x {
+				continue
+			}
+			v := values[id]
+			if v == nil {
+				v = make([]float64, n)
+				for k := range v {
+					v[k] = math.NaN()
+				}
+				values[id], order = v, append(order, id)
+			}
+			v[i] = x
+		}
+	}
+	b := block{engine: engine, first: r.Times[0], last: r.Times[n-1], pieces: [][]byte{chunk.AppendRows(nil, &r)}}
+	slices.Sort(order)
+	for _, id := range order {
+		b.series = append(b.series, packedSeries{id, [][]byte{e.AppendValues(nil, values[id])}, chunk.Aggregates(nil, 0, &r, values[id])})
+	}
+	return b
+}
+
+// storeCompacted puts blocks in the place of the rows they were made of.
+func (s *Store) storeCompacted(ctx context.Context, all []compacted, m *store.Maintained) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var rows, chunks int64
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		rows, chunks = 0, 0
+		var e chunk.Encoder
+		for i := range all {
+			res, err := tx.Exec(`DELETE FROM sample WHERE id IN (SELECT value FROM json_each(?))`, list(all[i].ids))
+			if err != nil {
+				return err
+			}
+			if n, err := res.RowsAffected(); err != nil || n != int64(len(all[i].ids)) {
+				return errors.Join(err, errRaced)
+			}
+			rows += int64(len(all[i].ids))
+			for k := range all[i].blocks {
+				if err := insertBlock(tx, &e, &all[i].blocks[k]); err != nil {
+					return err
+				}
+				chunks += int64(len(all[i].blocks[k].series))
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errRaced) { // the rows that are left wait for the next round
+		return nil
+	}
+	m.Rows, m.Chunks = m.Rows+rows, m.Chunks+chunks
+	return err
+}
+
+// groups joins what has a series in common.
+type groups struct{ parent, first map[int64]int64 }
+
+func newGroups() groups { return groups{map[int64]int64{}, map[int64]int64{}} }
+
+// join says that an item has a series.
+func (g groups) join(item, series int64) {
+	if other, ok := g.first[series]; ok {
+		a, b := g.root(item), g.root(other)
+		g.parent[max(a, b)] = min(a, b)
+		return
+	}
+	g.first[series] = item
+}
+
+// root is the item that stands for a group.
+func (g groups) root(item int64) int64 {
+	for {
+		p, ok := g.parent[item]
+		if !ok || p == item {
+			return item
+		}
+		item = p
+	}
+}

@@ -1,0 +1,324 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/store/chunk"
+)
+
+// foldBytes bounds the packed bytes of a day that is folded; larger ones stay in hours.
+const foldBytes = 64 << 20
+
+// fold makes one block of an engine's blocks of a day, for all whole days before
+// a time. A year of a series is then 365 rows to look at, not 8,760. What came
+// late for a day joins it here.
+func (s *Store) fold(ctx context.Context, before int64) error {
+	type engineDay struct{ engine, start int64 }
+	var days []engineDay
+	before -= before % day
+	err := s.read(ctx, func(tx *sql.Tx) error {
+		return each(tx, func(scan scanner) error {
+			var d engineDay
+			err := scan(&d.engine, &d.start)
+			days = append(days, d)
+			return err
+		}, `SELECT DISTINCT engine, first - first % ?1 FROM series_block WHERE folded = 0 AND first < ?2`, day, before)
+	})
+	if err != nil {
+		return err
+	}
+	for _, d := range days {
+		if err := s.foldDay(ctx, d.engine, d.start); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storedBlock is a block as it is read to be folded.
+type storedBlock struct {
+	id, chunk, chunks int64
+	pieces            [][]byte
+	series            []packedSeries
+}
+
+func (s *Store) foldDay(ctx context.Context, engine, start int64) error {
+	var stored []storedBlock
+	var alone []int64 // blocks that stay as they are
+	var folded []block
+	var gone []int64
+	err := s.read(ctx, func(tx *sql.Tx) (err error) {
+		stored, err = dayBlocks(tx, engine, start)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	g := newGroups()
+	for i := range stored {
+		for k := range stored[i].series {
+			g.join(stored[i].id, stored[i].series[k].id)
+		}
+	}
+	byGroup := map[int64][]storedBlock{}
+	for _, b := range stored {
+		byGroup[g.root(b.id)] = append(byGroup[g.root(b.id)], b)
+	}
+	for _, group := range byGroup {
+		if len(group) == 1 {
+			alone = append(alone, group[0].id)
+			continue
+		}
+		b, err := join(engine, group)
+		if err != nil {
+			return err
+		}
+		folded = append(folded, b)
+		for _, old := range group {
+			gone = append(gone, old.id)
+		}
+	}
+	slices.SortFunc(folded, func(a, b block) int { return cmp.Compare(a.first, b.first) })
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		// A block that came meanwhile would have a lesser id than one that it is later than.
+		var n int
+		err := tx.QueryRow(`SELECT count(*) FROM series_block WHERE engine = ? AND first >= ? AND first < ?`, engine, start, start+day).Scan(&n)
+		if err != nil || n != len(stored) {
+			return errors.Join(err, errRaced)
+		}
+		for _, id := range gone {
+			if _, err := removeBlock(tx, id); errors.Is(err, sql.ErrNoRows) {
+				return errRaced
+			} else if err != nil {
+				return err
+			}
+		}
+		var e chunk.Encoder
+		for i := range folded {
+			if err := insertBlock(tx, &e, &folded[i]); err != nil {
+				return err
+			}
+		}
+		_, err = tx.Exec(`UPDATE series_block SET folded = 1 WHERE id IN (SELECT value FROM json_each(?))`, list(alone))
+		return err
+	})
+	if errors.Is(err, errRaced) {
+		return nil
+	}
+	return err
+}
+
+// dayBlocks reads all blocks of an engine's day, by arrival. A day that is too
+// large comes without series, so that nothing in it is joined.
+func dayBlocks(tx *sql.Tx, engine, start int64) (out []storedBlock, err error) {
+	var total int64
+	err = each(tx, func(scan scanner) error {
+		var b storedBlock
+		var data []byte
+		if err := scan(&b.id, &b.chunk, &b.chunks, &data); err != nil {
+			return err
+		}
+		total += int64(len(data))
+		if b.pieces, err = chunk.Unpack(data); err != nil {
+			return damaged("block", b.id, err)
+		}
+		out = append(out, b)
+		return nil
+	}, `SELECT id, chunk, chunks, data FROM series_block WHERE engine = ? AND first >= ? AND first < ? ORDER BY id`, engine, start, start+day)
+	for i := range out {
+		if err != nil {
+			break
+		}
+		b := &out[i]
+		err = each(tx, func(scan scanner) error {
+			var c packedSeries
+			var data, sums []byte
+			if err := scan(&c.id, &data, &sums); err != nil {
+				return err
+			}
+			if total += int64(len(data)); total > foldBytes {
+				return errTooLarge
+			}
+			var err, failed error
+			c.pieces, err = chunk.Unpack(data)
+			c.sums, failed = chunk.DecodeAggregates(sums)
+			b.series = append(b.series, c)
+			if err = errors.Join(err, failed); err != nil {
+				return damaged("block", b.id, err)
+			}
+			return nil
+		}, `SELECT c.series, c.data, s.data FROM series_chunk c JOIN series_block b ON b.id = ?1
+			JOIN series_sum s ON s.engine = b.engine AND s.series = c.series AND s.first = b.first AND s.block = b.id
+			WHERE c.id >= b.chunk AND c.id < b.chunk + b.chunks ORDER BY c.id`, b.id)
+	}
+	if errors.Is(err, errTooLarge) {
+		for i := range out {
+			out[i].series = nil
+		}
+		err = nil
+	}
+	return out, err
+}
+
+var errTooLarge = errors.New("too large to fold")
+
+// pieceAt is a piece of one of the blocks to join.
+type pieceAt struct {
+	block, piece int
+	rows         *chunk.Rows
+}
+
+// join makes one block of several, which come by arrival. Pieces that follow
+// each other in time stay as they are; others are unpacked and put in order.
+func join(engine int64, group []storedBlock) (block, error) {
+	var pieces []pieceAt
+	for i := range group {
+		for n, packed := range group[i].pieces {
+			rows, err := chunk.DecodeRows(packed)
+			if err != nil || len(rows.Times) == 0 {
+				return block{}, damaged("block", group[i].id, cmp.Or(err, chunk.ErrDamaged))
+			}
+			pieces = append(pieces, pieceAt{i, n, rows})
+		}
+	}
+	sorted := slices.Clone(pieces)
+	slices.SortStableFunc(sorted, func(a, b pieceAt) int { return cmp.Compare(a.rows.Times[0], b.rows.Times[0]) })
+	for i := 1; i < len(sorted); i++ {
+		if last := sorted[i-1].rows.Times; last[len(last)-1] >= sorted[i].rows.Times[0] {
+			return rebuild(engine, group, pieces)
+		}
+	}
+	last := sorted[len(sorted)-1].rows.Times
+	out := block{engine: engine, folded: true, first: sorted[0].rows.Times[0], last: last[len(last)-1]}
+	at := map[[2]int]int{} // where each block's piece lies now
+	for i, p := range sorted {
+		out.pieces = append(out.pieces, group[p.block].pieces[p.piece])
+		at[[2]int{p.block, p.piece}] = i
+	}
+	out.series = emptySeries(group, len(sorted))
+	for i := range group {
+		for _, c := range group[i].series {
+			to := find(out.series, c.id)
+			for n, packed := range c.pieces {
+				to.pieces[at[[2]int{i, n}]] = packed
+			}
+			for _, a := range c.sums {
+				a.Piece = at[[2]int{i, a.Piece}]
+				to.sums = append(to.sums, a)
+			}
+		}
+	}
+	for i := range out.series {
+		slices.SortStableFunc(out.series[i].sums, func(a, b chunk.Aggregate) int { return cmp.Compare(a.Piece, b.Piece) })
+	}
+	return out, nil
+}
+
+// emptySeries is all series of the blocks, with room for so many pieces.
+func emptySeries(group []storedBlock, pieces int) (out []packedSeries) {
+	for i := range group {
+		for _, c := range group[i].series {
+			out = append(out, packedSeries{id: c.id})
+		}
+	}
+	slices.SortFunc(out, func(a, b packedSeries) int { return cmp.Compare(a.id, b.id) })
+	out = slices.CompactFunc(out, func(a, b packedSeries) bool { return a.id == b.id })
+	for i := range out {
+		out[i].pieces = make([][]byte, pieces)
+	}
+	return out
+}
+
+func find(series []packedSeries, id int64) *packedSeries {
+	i, _ := slices.BinarySearchFunc(series, id, func(c packedSeries, id int64) int { return cmp.Compare(c.id, id) })
+	return &series[i]
+}
+
+// rebuild unpacks pieces that overlap, sorts their rows by time, equal times by
+// arrival, and packs them by the hour.
+func rebuild(engine int64, group []storedBlock, pieces []pieceAt) (block, error) {
+	var all chunk.Rows
+	offset := map[[2]int]int{}
+	for _, p := range pieces {
+		offset[[2]int{p.block, p.piece}] = len(all.Times)
+		all.Times = append(all.Times, p.rows.Times...)
+		all.Steps = append(all.Steps, p.rows.Steps...)
+		all.Flags = append(all.Flags, p.rows.Flags...)
+	}
+	order := make([]int, len(all.Times))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all.Times[a], all.Times[b]) })
+	rows := chunk.Rows{Times: take(all.Times, order), Steps: take(all.Steps, order), Flags: take(all.Flags, order)}
+	out := block{engine: engine, folded: true, first: rows.Times[0], last: rows.Times[len(order)-1]}
+	var cuts []int // ends of the new pieces
+	for i := 1; i <= len(order); i++ {
+		start := 0
+		if len(cuts) > 0 {
+			start = cuts[len(cuts)-1]
+		}
+		if i == len(order) || rows.Times[i]/hour != rows.Times[i-1]/hour || i-start == chunk.MaxRows {
+			cuts = append(cuts, i)
+		}
+	}
+	hours := make([]chunk.Rows, len(cuts))
+	for n, end := range cuts {
+		start := 0
+		if n > 0 {
+			start = cuts[n-1]
+		}
+		hours[n] = chunk.Rows{Times: rows.Times[start:end], Steps: rows.Steps[start:end], Flags: rows.Flags[start:end]}
+		out.pieces = append(out.pieces, chunk.AppendRows(nil, &hours[n]))
+	}
+	out.series = emptySeries(group, len(cuts))
+	var e chunk.Encoder
+	var d chunk.Decoder
+	v := make([]float64, len(order))
+	for i := range out.series {
+		c := &out.series[i]
+		for k := range v {
+			v[k] = math.NaN()
+		}
+		for b := range group {
+			for _, old := range group[b].series {
+				if old.id != c.id {
+					continue
+				}
+				for n, packed := range old.pieces {
+					if len(packed) == 0 {
+						continue
+					}
+					p := pieces[slices.IndexFunc(pieces, func(p pieceAt) bool { return p.block == b && p.piece == n })]
+					from := offset[[2]int{b, n}]
+					if _, err := d.DecodeValues(v[from:from+len(p.rows.Times)], packed); err != nil {
+						return block{}, damaged("block", group[b].id, err)
+					}
+				}
+			}
+		}
+		w, from := take(v, order), 0
+		for n, end := range cuts {
+			if sums := chunk.Aggregates(nil, n, &hours[n], w[from:end]); len(sums) > 0 {
+				c.pieces[n] = e.AppendValues(nil, w[from:end])
+				c.sums = append(c.sums, sums...)
+			}
+			from = end
+		}
+	}
+	return out, nil
+}
+
+func take[T int64 | float64 | store.Flags](v []T, order []int) []T {
+	out := make([]T, len(order))
+	for i, k := range order {
+		out[i] = v[k]
+	}
+	return out
+}
