@@ -194,8 +194,5 @@ func (m *manager) state() wire.Report {
 		r.Targets = append(r.Targets, l.source.Targets()...)
 	}
 	r.Problems = append(r.Problems, m.batcher.problems()...)
-	if s, ok := m.opt.Link.(interface{ Spooled() int64 }); ok {
-		r.Spooled = s.Spooled()
-	}
 	return r
 }

@@ -46,8 +46,9 @@ func withCode(code int, err error) error { return &exitError{code: code, err: er
 
 // commands is the whole command line.
 type commands struct {
-	Serve ServeCmd `cmd:"" help:"Serve the pages: open traces in the browser, keep them here."`
-	Trace struct {
+	Serve   ServeCmd   `cmd:"" help:"Serve the pages: open traces in the browser, keep them here."`
+	Collect CollectCmd `cmd:"" help:"Collect statistics and traces from engines, for a server or a database."`
+	Trace   struct {
 		Summary  SummaryCmd  `cmd:"" help:"Print what the pages show about trace files."`
 		Generate GenerateCmd `cmd:"" help:"Write a made-up trace, for trying things out."`
 	} `cmd:"" help:"Read and write trace files."`
