@@ -313,18 +313,6 @@ func busID(pci nvml.PciInfo) string {
 	return plain(b.String())
 }
 
-// plain keeps the printable ASCII of a driver's text.
-func plain(s string) string {
-	const most = 96 // bytes: the library's own bound
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return -1
-		}
-		return r
-	}, s)
-	return s[:min(len(s), most)]
-}
-
 // name says what a return value means and what to do. The library's own texts are another function that may be missing.
 func name(ret nvml.Return) string {
 	switch ret {
