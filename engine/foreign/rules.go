@@ -89,7 +89,7 @@ func (f from) use(v *view) {
 
 // one is a single value, nothing when it isn't known.
 func one(key, label string, v float64, ok bool) []ledger.Value {
-	if !ok || math.IsNaN(v) {
+	if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
 	return []ledger.Value{{Key: key, Label: label, V: v}}

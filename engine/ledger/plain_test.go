@@ -9,7 +9,7 @@ import (
 func TestPlain(t *testing.T) {
 	mine := func(s string) bool { return strings.Contains(s, "Decode batch") }
 	for in, want := range map[string]string{
-		"\x1b[36m(APIServer)\x1b[0m Decode batch, a: 1": "(APIServer) Decode batch, a: 1",
+		"\x1b[36m(APIServer)\x1b[0m Decode batch, a: 1":                                        "(APIServer) Decode batch, a: 1",
 		`{"log":"[2026-08-20 12:00:00] Decode batch, a: {1}\n","time":"2026-08-20T12:00:01Z"}`: "[2026-08-20 12:00:00] Decode batch, a: {1} ",
 		"Decode batch {'x': 1}": "Decode batch {'x': 1}",
 		"{not json":             "{not json",
