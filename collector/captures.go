@@ -10,12 +10,8 @@ import (
 	"github.com/stepscope/stepscope/store"
 )
 
-// pollPause is how long the collector waits after a poll that failed.
-const pollPause = 5 * time.Second
-
-// captures carries out what the server asks for until ctx ends. Samples of the windows of captures go the way of all
-// samples until give ends.
-func (m *manager) captures(ctx, give context.Context) {
+// captures carries out what the server asks for until ctx ends.
+func (m *manager) captures(ctx context.Context) {
 	runner := capture.New(capture.Config{
 		Collector: m.opt.name(), Link: m.opt.Link, Log: m.log, Engines: m.capturable,
 		Sink: m.sink,
@@ -28,23 +24,7 @@ func (m *manager) captures(ctx, give context.Context) {
 			return s.last
 		},
 	})
-	for ctx.Err() == nil {
-		cmds, err := m.opt.Link.Poll(ctx, m.opt.name())
-		if err != nil {
-			if ctx.Err() == nil {
-				m.log.Debug("asking for commands failed", "error", err)
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(pollPause):
-			}
-			continue
-		}
-		runner.Do(cmds...)
-	}
-	end, stop := context.WithTimeout(give, farewell)
-	defer stop()
-	if err := runner.Close(end); err != nil {
+	if err := runner.Run(ctx, m.opt.Link); err != nil {
 		m.log.Warn("captures were left under way; they are taken up at the next start", "error", err)
 	}
 }

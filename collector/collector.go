@@ -33,7 +33,7 @@ func Run(ctx context.Context, opt Options) error {
 	var wait sync.WaitGroup
 	wait.Go(func() { m.watch(ctx) })
 	wait.Go(func() { m.report(ctx) })
-	wait.Go(func() { m.captures(ctx, give) })
+	wait.Go(func() { m.captures(ctx) })
 	wait.Wait()
 	m.stop()
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/collector/capture"
 	"github.com/stepscope/stepscope/collector/config"
 	"github.com/stepscope/stepscope/collector/logs"
 	"github.com/stepscope/stepscope/collector/source"
@@ -19,11 +20,12 @@ import (
 
 // manager keeps one running loop for each target of the configuration.
 type manager struct {
-	opt     *Options
-	sink    *roster
-	batcher *batcher
-	log     *slog.Logger
-	claims  logs.Claims
+	opt       *Options
+	sink      *roster
+	batcher   *batcher
+	log       *slog.Logger
+	claims    logs.Claims
+	scheduler *capture.Scheduler
 
 	mu       sync.Mutex
 	config   *config.Config
@@ -41,7 +43,7 @@ type loop struct {
 func newManager(opt *Options, b *batcher) *manager {
 	return &manager{
 		opt: opt, batcher: b, sink: newRoster(b), log: opt.Log, config: opt.Config,
-		running: map[string]*loop{}, problems: map[string]wire.Problem{},
+		scheduler: capture.NewScheduler(opt.Link, opt.name(), opt.Log), running: map[string]*loop{}, problems: map[string]wire.Problem{},
 	}
 }
 
@@ -193,6 +195,6 @@ func (m *manager) state() wire.Report {
 	for _, l := range loops {
 		r.Targets = append(r.Targets, l.source.Targets()...)
 	}
-	r.Problems = append(r.Problems, m.batcher.problems()...)
+	r.Problems = append(append(r.Problems, m.batcher.problems()...), m.scheduler.Problems()...)
 	return r
 }

@@ -27,12 +27,13 @@ type Options struct {
 	Config  *config.Config
 	File    string    // of the configuration, watched for changes; empty: it never changes
 	Stdin   io.Reader // for a log target "-"
+	Suffix  string    // of the host's name as this collector's name, where the configuration gives none
 	Version string
 	Log     *slog.Logger // nil: [slog.Default]
 }
 
 // name is the collector's at the server.
-func (o *Options) name() string { return cmp.Or(o.Config.Name, hostName()) }
+func (o *Options) name() string { return cmp.Or(o.Config.Name, hostName()+o.Suffix) }
 
 func hostName() string {
 	name, err := os.Hostname()

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/collector/gpu"
 	"github.com/stepscope/stepscope/store"
 )
 
@@ -93,6 +94,18 @@ func (r *roster) engine(key store.EngineKey) (seen, bool) {
 		return seen{}, false
 	}
 	return *s, true
+}
+
+// cards lists the engines on a host, for what reads its cards.
+func (r *roster) cards(host string) (list []gpu.Engine) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, s := range r.engines {
+		if s.info.Kind != "gpu" && (s.info.Host == "" || s.info.Host == host) {
+			list = append(list, gpu.Engine{Key: key, GPU: s.info.GPU})
+		}
+	}
+	return list
 }
 
 // of lists the engines of a deployment.

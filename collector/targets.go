@@ -2,12 +2,16 @@ package collector
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"time"
 
+	"github.com/stepscope/stepscope/collector/capture"
 	"github.com/stepscope/stepscope/collector/config"
+	"github.com/stepscope/stepscope/collector/gpu"
 	"github.com/stepscope/stepscope/collector/logs"
 	"github.com/stepscope/stepscope/collector/source"
+	"github.com/stepscope/stepscope/collector/wire"
 )
 
 // targets says how to make the source of each target, by a key that is the same as long as nothing of the target changes.
@@ -25,12 +29,37 @@ func (m *manager) targets(c *config.Config) map[string]func() source.Source {
 			}
 			list[fmt.Sprintf("log %q %+v %q %d", l.Paths, opt.Identity, l.Zone, l.Start)] = func() source.Source { return logs.New(opt) }
 		}
+		if d.GPU != nil {
+			opt := gpu.Options{
+				Deployment: d.Name, Host: cmp.Or(d.Host, hostName()), Every: d.GPU.Every, Library: d.GPU.Library, Log: m.log,
+				Engines: func() []gpu.Engine { return m.sink.cards(cmp.Or(d.Host, hostName())) },
+			}
+			list[fmt.Sprintf("gpu %q %q %+v", d.Name, opt.Host, *d.GPU)] = func() source.Source { return gpu.New(opt) }
+		}
+		for _, s := range d.Schedule {
+			list[fmt.Sprintf("schedule %+v", s)] = func() source.Source { return schedule{m.scheduler, s} }
+		}
 		for _, p := range d.Profile {
 			list[fmt.Sprintf("profile %q %+v", d.Name, p)] = func() source.Source { return newPorts(d.Name, p, m.sink) }
 		}
 	}
 	return list
 }
+
+// schedule is the source of nothing: it asks for captures when they are due.
+type schedule struct {
+	scheduler *capture.Scheduler
+	capture.Schedule
+}
+
+// Run follows the schedule.
+func (s schedule) Run(ctx context.Context, _ source.Sink) error {
+	s.scheduler.Run(ctx, s.Schedule)
+	return nil
+}
+
+// Targets has none.
+func (schedule) Targets() []wire.Target { return nil }
 
 // zone is a checked zone's location.
 func zone(name string) *time.Location {

@@ -77,8 +77,12 @@ func (c *CollectCmd) Run(ctx context.Context, streams *IO) (err error) {
 		return err
 	}
 	fmt.Fprintf(streams.Out, "Collecting (stop it with Ctrl-C)\n")
+	suffix := ""
+	if c.Config == "" { // several of these may run on a host
+		suffix = "/" + c.Deployment
+	}
 	err = collector.Run(collecting, collector.Options{
-		Link: link, Config: cfg, File: c.Config, Stdin: streams.In, Version: version(), Log: log,
+		Suffix: suffix, Link: link, Config: cfg, File: c.Config, Stdin: streams.In, Version: version(), Log: log,
 	})
 	if cause := context.Cause(collecting); ctx.Err() == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		err = errors.Join(err, cause)

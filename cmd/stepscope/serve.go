@@ -156,7 +156,7 @@ func (cmd *ServeCmd) collectors(log *slog.Logger) ([]collector.Options, error) {
 	if err != nil {
 		return nil, withCode(exitUsage, err)
 	}
-	return []collector.Options{{Config: c, File: cmd.Collect}}, nil
+	return []collector.Options{{Config: c, File: cmd.Collect, Suffix: " (server)"}}, nil
 }
 
 // database is the file to open. A demo never writes into the database that the environment names.

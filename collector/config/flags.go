@@ -12,7 +12,6 @@ import (
 
 // Flags are a configuration of one deployment as a command line gives it.
 type Flags struct {
-	Name       string
 	Deployment string
 	Logs       []string // globs or "-"
 	Zone       string
@@ -77,7 +76,7 @@ func FromFlags(f Flags) (*Config, error) {
 	if f.GPU {
 		d.GPU = &GPU{Every: DefaultGPUEvery}
 	}
-	return &Config{Name: f.Name, Deployments: []Deployment{d}}, nil
+	return &Config{Deployments: []Deployment{d}}, nil
 }
 
 func expandAll(list []string, urls bool) (out []string, _ error) {

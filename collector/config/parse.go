@@ -161,7 +161,9 @@ func (r *reader) deployment(n ast.Node, paths, addresses places) Deployment {
 		d.Profile = append(d.Profile, r.profile(p, addresses))
 	}
 	if g := b.get("gpu"); g != nil {
-		d.GPU = r.gpu(g)
+		if d.GPU = r.gpu(g); d.GPU != nil {
+			addresses.check(r, g, "gpu:", "this host's cards")
+		}
 	}
 	for _, s := range b.each("schedule") {
 		d.Schedule = append(d.Schedule, r.schedule(s, d.Name))

@@ -35,6 +35,7 @@ type engine struct {
 	ahead   int64 // most that a line's time was ahead of its arrival, ns
 	arrived bool  // ahead is known
 	live    bool  // the last line was read soon after it was written
+	off     int64 // how far the last line's time was ahead of the clock here, ns, if it was live
 	layouts map[ledger.Section]*layout
 	index   int // in the batch under way, −1 not in it
 	round   int // of the Mapper, in which a line came last
@@ -208,7 +209,9 @@ func (e *engine) clock(s sight, steps int64, event emit) store.Flags {
 			jump = int64(off)
 		}
 	}
-	if off := s.time - s.arrival; s.live {
+	if e.off = 0; s.live {
+		off := s.time - s.arrival
+		e.off = off
 		if jump == 0 && e.arrived && off > e.ahead+int64(ahead) {
 			jump = off - e.ahead
 		}

@@ -41,7 +41,27 @@ type Counts struct {
 	Texts      int64 // fields that are no numbers, which are not kept
 }
 
-// Mapper turns lines into a batch. It is for one goroutine.
+// Lines is what turns the lines of one kind of engine into batches. It is for one goroutine.
+type Lines interface {
+	Begin()                                        // begins a chunk of lines; Seen tells of it alone
+	Line(line []byte, at *Place)                   // reads one line without its line break
+	Broken(reason ledger.Reason, n int, at *Place) // counts lines that never came to be read
+	Seen() Seen                                    // what came since Begin
+	Counts() Counts                                // sums since the start
+	Rows() int                                     // how many rows wait to be taken
+	Take() *store.Batch                            // what was read since the last Take, nil when that is nothing
+}
+
+// Seen is what a chunk of lines was about.
+type Seen struct {
+	Engines []store.EngineKey
+	Last    time.Time     // time of the last line of an engine, zero without
+	Pace    time.Duration // usual time between two lines, 0 unknown
+	Ahead   time.Duration // how far Last is ahead of the clock here, 0 unknown
+	Bad     string        // the last unreadable line in words, "" without
+}
+
+// Mapper is the Lines of DeepInfer engines.
 type Mapper struct {
 	id       Identity
 	zone     *time.Location
@@ -61,6 +81,7 @@ type Mapper struct {
 	counts  Counts
 	round   int       // of Begin
 	seen    []*engine // since Begin
+	wrong   string    // the last unreadable line since Begin
 }
 
 // layout is a row's columns and where the batch under way has them.
@@ -93,7 +114,7 @@ func NewMapper(id Identity, zone *time.Location, position func(name string) stri
 // Begin begins a chunk of lines: what is seen from here on is what its source says.
 func (m *Mapper) Begin() {
 	m.round++
-	m.seen = m.seen[:0]
+	m.seen, m.wrong = m.seen[:0], ""
 }
 
 // Line reads one line without its line break.
@@ -258,7 +279,20 @@ func (m *Mapper) unreadable(e *engine, err *ledger.ParseError, at *Place, t int6
 	if err.Near != "" {
 		first += fmt.Sprintf(", near %q", err.Near)
 	}
+	m.wrong = fmt.Sprintf("%s (%s)", err.Reason, first)
 	m.bad = append(m.bad, unreadable{e, err.Reason, 1, first, t})
+}
+
+// Seen tells of the lines since Begin.
+func (m *Mapper) Seen() (s Seen) {
+	for _, e := range m.seen {
+		s.Engines = append(s.Engines, e.info.EngineKey)
+	}
+	s.Bad = m.wrong
+	if e := m.last; e != nil && len(m.seen) > 0 {
+		s.Last, s.Pace, s.Ahead = time.Unix(0, e.Last), time.Duration(e.Pace), time.Duration(e.off)
+	}
+	return s
 }
 
 // Rows is how many rows wait to be taken.

@@ -26,12 +26,15 @@ const Stdin = "-"
 // Options are a log target.
 type Options struct {
 	Identity
+	Kind     string   // of the engines; empty: "deepinfer"
 	Patterns []string // globs, or Stdin alone
-	Zone     *time.Location
-	Start    tail.Start
-	Stdin    io.Reader
-	Claims   *Claims          // shared by all log sources of a collector
-	Now      func() time.Time // nil: time.Now
+	// Lines makes what reads the lines; position returns what it has put into a batch before. Nil: NewMapper.
+	Lines  func(position func(name string) string) Lines
+	Zone   *time.Location
+	Start  tail.Start
+	Stdin  io.Reader
+	Claims *Claims          // shared by all log sources of a collector
+	Now    func() time.Time // nil: time.Now
 }
 
 const (
@@ -67,6 +70,12 @@ func New(opt Options) *Source {
 	if opt.Claims == nil {
 		opt.Claims = &Claims{}
 	}
+	if opt.Kind == "" {
+		opt.Kind = "deepinfer"
+	}
+	if opt.Lines == nil {
+		opt.Lines = func(position func(string) string) Lines { return NewMapper(opt.Identity, opt.Zone, position) }
+	}
 	s := &Source{opt: opt, state: map[string]*state{}}
 	for _, p := range opt.Patterns {
 		if !isGlob(p) {
@@ -90,7 +99,7 @@ func (s *Source) scannedPosition(pattern string) string {
 type run struct {
 	*Source
 	sink   source.Sink
-	mapper *Mapper
+	mapper Lines
 	files  []*following
 	// What goes into the next Put beside the mapper's batch.
 	positions map[string]string
@@ -107,7 +116,7 @@ type following struct {
 
 // Run reads until ctx ends, or standard input does.
 func (s *Source) Run(ctx context.Context, sink source.Sink) error {
-	r := &run{Source: s, sink: sink, mapper: NewMapper(s.opt.Identity, s.opt.Zone, sink.Position), positions: map[string]string{}}
+	r := &run{Source: s, sink: sink, mapper: s.opt.Lines(sink.Position), positions: map[string]string{}}
 	if slices.Equal(s.opt.Patterns, []string{Stdin}) {
 		return r.stream(ctx)
 	}

@@ -40,8 +40,8 @@ func newState(path string) *state {
 const maxEngines = 4096
 
 // note adds what a chunk gave.
-func (s *state) note(m *Mapper, before Counts, c *tail.Chunk, now time.Time) {
-	after := m.Counts()
+func (s *state) note(m Lines, before Counts, c *tail.Chunk, now time.Time) {
+	after, seen := m.Counts(), m.Seen()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting, s.problem, s.unread = false, nil, c.Unread
@@ -49,25 +49,20 @@ func (s *state) note(m *Mapper, before Counts, c *tail.Chunk, now time.Time) {
 	s.counts.Samples += after.Samples - before.Samples
 	s.counts.Foreign += after.Foreign - before.Foreign
 	s.counts.Unreadable += after.Unreadable - before.Unreadable
-	if after.Unreadable > before.Unreadable && len(m.bad) > 0 {
-		b := &m.bad[len(m.bad)-1]
-		s.bad = fmt.Sprintf("%s (%s)", b.reason, b.first)
+	if seen.Bad != "" {
+		s.bad = seen.Bad
 	}
 	if after.Lines == before.Lines {
 		return
 	}
 	s.last = now
-	for _, e := range m.seen {
+	for _, key := range seen.Engines {
 		if len(s.engines) < maxEngines {
-			s.engines[e.info.EngineKey] = true
+			s.engines[key] = true
 		}
 	}
-	if e := m.last; e != nil {
-		s.time, s.pace = time.Unix(0, e.Last), time.Duration(e.Pace)
-		s.offClock = 0
-		if e.live && e.arrived {
-			s.offClock = time.Duration(e.Last - now.UnixNano())
-		}
+	if !seen.Last.IsZero() {
+		s.time, s.pace, s.offClock = seen.Last, seen.Pace, seen.Ahead
 	}
 }
 
@@ -112,12 +107,20 @@ const (
 	wrongZone = 10 * time.Minute
 )
 
+// hints say what to do about a log without statistics.
+var hints = map[string]string{
+	"deepinfer":    "Check that it is the engine's log and that DEEPINFER_LOGGING_INTERVAL_STEP is above 0.",
+	"vllm":         "Check that it is the server's log and that it runs without --disable-log-stats.",
+	"sglang":       "Check that it is the server's log; its scheduler logs a line for each batch at level info.",
+	"tensorrt-llm": "Check that it is the server's log and that print_iter_log is on.",
+}
+
 // target is the state as the pages show it.
-func (s *state) target(now time.Time) wire.Target {
+func (s *state) target(kind string, now time.Time) wire.Target {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := wire.Target{
-		Name: s.path, Source: "log", Kind: "deepinfer", Last: s.last, Lines: s.counts.Lines, Samples: s.counts.Samples,
+		Name: s.path, Source: "log", Kind: kind, Last: s.last, Lines: s.counts.Lines, Samples: s.counts.Samples,
 		Unreadable: s.counts.Unreadable, Problem: s.problem, Health: wire.Up,
 		Engines: slices.SortedFunc(maps.Keys(s.engines), func(a, b store.EngineKey) int { return cmp.Compare(a.Name, b.Name) }),
 	}
@@ -137,8 +140,7 @@ func (s *state) target(now time.Time) wire.Target {
 		say(s.path+": no such file yet", "Reading begins when it appears; check the path if the engine runs already.")
 	case s.counts.Lines == 0 && s.counts.Foreign > 0:
 		t.Health = wire.Quiet
-		say(fmt.Sprintf("%s: none of %d lines is a ledger line", s.path, s.counts.Foreign),
-			"Check that it is the engine's log and that DEEPINFER_LOGGING_INTERVAL_STEP is above 0.")
+		say(fmt.Sprintf("%s: none of %d lines has statistics", s.path, s.counts.Foreign), hints[kind])
 	case now.Sub(s.last) > max(quietTimes*s.pace, quietLeast):
 		t.Health = wire.Quiet
 	}
@@ -166,10 +168,10 @@ func (s *Source) Targets() []wire.Target {
 	slices.SortFunc(states, func(a, b *state) int { return cmp.Compare(a.path, b.path) })
 	var list []wire.Target
 	for _, st := range states {
-		list = append(list, st.target(now))
+		list = append(list, st.target(s.opt.Kind, now))
 	}
 	if len(list) == 0 {
-		t := wire.Target{Name: s.opt.Patterns[0], Source: "log", Kind: "deepinfer", Health: wire.Waiting}
+		t := wire.Target{Name: s.opt.Patterns[0], Source: "log", Kind: s.opt.Kind, Health: wire.Waiting}
 		if trash.What != "" {
 			t.Problem = &trash
 		}
@@ -178,7 +180,7 @@ func (s *Source) Targets() []wire.Target {
 	if len(list) <= maxTargets {
 		return list
 	}
-	all := wire.Target{Source: "log", Kind: "deepinfer", Health: wire.Up}
+	all := wire.Target{Source: "log", Kind: s.opt.Kind, Health: wire.Up}
 	var apart []wire.Target
 	for _, t := range list {
 		if t.Problem != nil && len(apart) < maxTargets {
