@@ -141,7 +141,7 @@ func (b *builder) measureCell(v *view, id rowID, m ledger.Metric, column int) me
 			}
 			r.scale = 1 / float64(v.GPUs)
 		case PerEngine:
-			r.scale = 1 / float64(max(1, len(v.Engines)))
+			r.scale = 1 / float64(max(1, v.size()))
 		}
 	}
 	switch {

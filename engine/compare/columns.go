@@ -11,7 +11,7 @@ const letters = "ABCDEF"
 // head describes a column.
 func (v *view) head(i int) Column {
 	c := Column{Letter: letters[i : i+1], Name: v.Name, Spec: v.Spec, Deployment: v.Deployment, Baseline: v.Baseline,
-		From: v.From, To: v.To, Engines: len(v.Engines), GPUs: v.GPUs, PeakTFLOPs: v.PeakTFLOPs, Traces: v.Traces,
+		From: v.From, To: v.To, Engines: v.size(), GPUs: v.GPUs, PeakTFLOPs: v.PeakTFLOPs, Traces: v.Traces,
 		Kinds: v.kinds(), Roles: v.roles(),
 		Models:   v.distinct(func(e *Engine) string { return e.Model }),
 		Versions: v.distinct(func(e *Engine) string { return e.Version }),
@@ -55,12 +55,26 @@ func (v *view) distinct(of func(*Engine) string) []string {
 	return slices.Compact(all)
 }
 
+// size is the number of engines; cards that are read without an engine don't count.
+func (v *view) size() int {
+	n := 0
+	for i := range v.Engines {
+		if v.Engines[i].Kind != cardKind {
+			n++
+		}
+	}
+	return n
+}
+
+// cardKind is the kind of the readings of a card.
+const cardKind = "gpu"
+
 func (v *view) kinds() []string { return v.distinct(func(e *Engine) string { return e.Kind }) }
 
 // roles leaves cards without an engine out: they have none.
 func (v *view) roles() []string {
 	return v.distinct(func(e *Engine) string {
-		if e.Kind == "gpu" {
+		if e.Kind == cardKind {
 			return ""
 		}
 		return e.Role

@@ -108,7 +108,7 @@ func otherSize(a, b *view, m ledger.Metric, per Per) *Reason {
 	if m.Aggregate.Op != ledger.Sum || per != PerDeployment {
 		return nil
 	}
-	same := len(a.Engines) == len(b.Engines)
+	same := a.size() == b.size()
 	if a.GPUs > 0 && b.GPUs > 0 {
 		same = a.GPUs == b.GPUs
 	}

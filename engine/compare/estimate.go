@@ -122,7 +122,7 @@ func pooled(a, b estimate, m memory) (estimate, estimate) {
 		return a, b
 	}
 	r := autocorrelation(m.sum/m.n, int(m.n)/m.of)
-	margin := math.Sqrt((1-r*r)/m.n)
+	margin := math.Sqrt((1 - r*r) / m.n)
 	for _, e := range []*estimate{&a, &b} {
 		if e.z == nil {
 			continue

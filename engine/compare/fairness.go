@@ -260,9 +260,9 @@ func (b *builder) sizeLine() FairnessLine {
 		c := &line.Cells[i]
 		c.OK, c.Value, c.Level = v.GPUs > 0, float64(v.GPUs), Fair
 		if v.GPUs <= 0 {
-			c.Text = fmt.Sprintf("%d engines", len(v.Engines))
+			c.Text = fmt.Sprintf("%d engines", v.size())
 		}
-		differ := len(v.Engines) != len(a.Engines)
+		differ := v.size() != a.size()
 		if v.GPUs > 0 && a.GPUs > 0 {
 			differ = v.GPUs != a.GPUs
 		}

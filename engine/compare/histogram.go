@@ -5,15 +5,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/stepscope/stepscope/engine/ledger"
 )
 
-// quantiles are the rows that a histogram makes.
-var quantiles = []struct {
+// quantile is a row that a histogram makes.
+type quantile struct {
 	stat string
 	q    float64
-}{{"p50", 0.5}, {"p95", 0.95}, {"p99", 0.99}}
+}
+
+var quantiles = []quantile{{"p50", 0.5}, {"p95", 0.95}, {"p99", 0.99}}
 
 // histogram is the buckets of all engines of a side: for each bound the share of
 // values at or below it, and how exactly that is known.
@@ -211,6 +211,3 @@ func quantileTrial(a, b *histogram, ca, cb *Cell, q float64) *Difference {
 	}
 	return d
 }
-
-// histogramRow says whether a metric makes rows of quantiles.
-func histogramRow(m ledger.Metric) bool { return m.Kind == ledger.Histogram }

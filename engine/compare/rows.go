@@ -151,3 +151,35 @@ func byLabel(a, b string) int {
 	}
 	return cmp.Compare(a, b)
 }
+
+// Keys lists the series that a table of the given metrics needs, their weights and the
+// figures of the load with them; without any, all that have a definition.
+func Keys(wanted []string) []string {
+	need := make(map[string]bool)
+	add := func(m ledger.Metric) {
+		if m.Kind == ledger.Histogram {
+			need[m.Key+"_bucket"] = true
+			return
+		}
+		need[m.Key] = true
+		if m.Aggregate.By != "" {
+			need[m.Aggregate.By] = true
+		}
+	}
+	for _, m := range ledger.All() {
+		if len(wanted) == 0 || slices.Contains(wanted, m.Key) || isLoad(m.Key) {
+			add(m)
+		}
+	}
+	for _, r := range ledger.Relations() { // what may stand in, or has to be refused
+		for _, pair := range [2][2]string{{r.A, r.B}, {r.B, r.A}} {
+			if m, ok := ledger.Lookup(pair[1]); ok && slices.Contains(wanted, pair[0]) {
+				add(m)
+			}
+		}
+	}
+	for _, key := range []string{"finished", "aborted", "running", "pending", "completion_TPS", "avg_nextn_accept_rate", "avg_verified_len"} {
+		need[key] = true
+	}
+	return slices.Sorted(maps.Keys(need))
+}

@@ -17,6 +17,9 @@ func difference(a, b *measured) (d *Difference, more [2]int) {
 	more = [2]int{x.needsPoints(), y.needsPoints()}
 	b.cell.Effect = y.effect
 	d = &Difference{Value: b.est.level - a.est.level, Rel: math.NaN()}
+	if math.Abs(d.Value) <= 1e-9*math.Max(math.Abs(a.est.level), math.Abs(b.est.level)) {
+		d.Value = 0 // rounding of sums
+	}
 	if a.est.level != 0 {
 		d.Rel = d.Value / math.Abs(a.est.level)
 	}

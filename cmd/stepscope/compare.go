@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/engine/compare"
+	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/store/sides"
+	"github.com/stepscope/stepscope/store/sqlite"
+)
+
+// CompareCmd prints a comparison of deployments, and holds it against thresholds.
+type CompareCmd struct {
+	Columns []string `arg:"" name:"column" help:"Two to six deployments, the first is the baseline: NAME, NAME@-1h, NAME@FROM..TO (times as 2026-03-01T10:00Z) or NAME@baseline:LABEL."`
+
+	Since  time.Duration `default:"1h" help:"Range of columns that name none; it ends now."`
+	DB     string        `name:"db" env:"STEPSCOPE_DB" placeholder:"FILE" type:"path" help:"Database to read, also while a server has it open. Default: stepscope.db."`
+	Server string        `env:"STEPSCOPE_SERVER" placeholder:"URL" help:"Ask this server instead."`
+	Token  string        `env:"STEPSCOPE_TOKEN" help:"The server's token, if reading needs one; better in the environment."`
+	Metric []string      `help:"Only these metrics (keys such as completion_TPS); the figures of the load come with them."`
+	Per    string        `enum:",gpu,engine,token" default:"" help:"Divide sums by gpu or engine, or give timers per generated token (token)."`
+
+	Format string `enum:"text,json,csv,markdown" default:"text" help:"text, json, csv or markdown."`
+	JSON   bool   `help:"The same as --format json."`
+	CSV    bool   `name:"csv" help:"The same as --format csv."`
+	MD     bool   `name:"markdown" help:"The same as --format markdown."`
+	Lang   string `enum:"en,zh" default:"en" help:"Language of the texts: en or zh."`
+	All    bool   `help:"Print all rows, not only the main ones and those with something to say."`
+
+	FailOn        []string `sep:"none" placeholder:"THRESHOLD" help:"End with exit code 4 when a difference is evident and beyond the threshold, as in 'completion_TPS<-3%' or 'TTFT.p95>+10%'; with 5 when that can be neither shown nor ruled out."`
+	PassUndecided bool     `help:"End with 0 where a threshold is neither shown to be crossed nor ruled out."`
+}
+
+// Exit codes of the gate; docs/compare.md describes them.
+const (
+	exitRegression = 4
+	exitUndecided  = 5
+)
+
+// compareTimeout bounds the server's answer.
+const compareTimeout = 2 * time.Minute
+
+// Validate refuses what can't be asked before anything is read.
+func (c *CompareCmd) Validate() error {
+	if _, err := compare.ParseColumns(c.Columns); err != nil {
+		return err
+	}
+	if _, err := compare.ParseGates(c.FailOn); err != nil {
+		return err
+	}
+	switch {
+	case c.DB != "" && c.Server != "":
+		return errors.New("--db and --server: give one of them")
+	case c.Since < time.Second || c.Since > compare.MaxRange:
+		return fmt.Errorf("--since %s: give a time between 1s and %s", c.Since, compare.MaxRange)
+	}
+	return nil
+}
+
+// Run prints the comparison; thresholds decide how it ends.
+func (c *CompareCmd) Run(ctx context.Context, streams *IO) error {
+	t, err := c.table(ctx)
+	if err != nil {
+		return err
+	}
+	gates, err := compare.ParseGates(c.FailOn)
+	if err != nil {
+		return err
+	}
+	results := t.Check(gates)
+	if err := c.write(streams.Out, t, results); err != nil {
+		return err
+	}
+	return c.ending(results)
+}
+
+func (c *CompareCmd) format() string {
+	switch {
+	case c.JSON:
+		return "json"
+	case c.CSV:
+		return "csv"
+	case c.MD:
+		return "markdown"
+	}
+	return c.Format
+}
+
+func (c *CompareCmd) write(out io.Writer, t *compare.Table, results []compare.GateResult) error {
+	switch c.format() {
+	case "json":
+		return t.Write(out, "json", c.Lang)
+	case "csv":
+		return t.Write(out, "csv", c.Lang)
+	case "markdown":
+		return t.Write(out, "md", c.Lang)
+	}
+	var text bytes.Buffer // one write: a terminal shows it whole
+	printComparison(&text, t, c.Lang, c.All)
+	printGates(&text, results, c.Lang)
+	_, err := out.Write(text.Bytes())
+	return err
+}
+
+// ending turns the gates' results into the exit code.
+func (c *CompareCmd) ending(results []compare.GateResult) error {
+	var crossed, undecided []string
+	for _, r := range results {
+		line := "ABCDEF"[r.Column:r.Column+1] + ": " + plain(r.Gate.String())
+		switch r.Outcome {
+		case compare.Crossed:
+			crossed = append(crossed, line)
+		case compare.Undecided:
+			undecided = append(undecided, line)
+		}
+	}
+	switch {
+	case len(crossed) > 0:
+		return withCode(exitRegression, fmt.Errorf("regression: beyond the threshold in %s", strings.Join(crossed, "; ")))
+	case len(undecided) > 0 && !c.PassUndecided:
+		return withCode(exitUndecided, fmt.Errorf("not enough evidence to decide %s: compare a longer time, or pass with --pass-undecided", strings.Join(undecided, "; ")))
+	}
+	return nil
+}
+
+// table reads the comparison from a server or a database.
+func (c *CompareCmd) table(ctx context.Context) (*compare.Table, error) {
+	if c.Server != "" {
+		return c.ask(ctx)
+	}
+	db := c.DB
+	if db == "" {
+		db = "stepscope.db"
+	}
+	if _, err := os.Stat(db); err != nil { // opening would make it
+		return nil, fmt.Errorf("%w; name the server's database with --db, or its address with --server", err)
+	}
+	st, err := sqlite.Open(ctx, db, store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	columns, err := compare.ParseColumns(c.Columns)
+	if err != nil {
+		return nil, err
+	}
+	all, err := sides.Load(ctx, st, columns, sides.Options{Since: c.Since, Metrics: c.Metric})
+	if err != nil {
+		return nil, err
+	}
+	return compare.Compare(all, compare.Options{Per: compare.Per(c.Per), Metrics: c.Metric})
+}
+
+// ask gets the comparison from a server.
+func (c *CompareCmd) ask(ctx context.Context) (*compare.Table, error) {
+	base, err := url.Parse(c.Server)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("--server %.80q is not an address such as http://127.0.0.1:8080", c.Server)
+	}
+	q := url.Values{"c": c.Columns, "since": {c.Since.String()}, "format": {"json"}}
+	if c.Per != "" {
+		q.Set("per", c.Per)
+	}
+	for _, m := range c.Metric {
+		q.Add("metric", m)
+	}
+	u := base.JoinPath("/api/compare")
+	u.RawQuery = q.Encode()
+	ctx, cancel := context.WithTimeout(ctx, compareTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("asking %s: %w; is the server up?", base.Redacted(), err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		why, _ := io.ReadAll(io.LimitReader(resp.Body, 2000)) // the status says enough if this fails
+		return nil, fmt.Errorf("%s answers %s: %s", base.Redacted(), resp.Status, plain(strings.TrimSpace(string(why))))
+	}
+	return compare.ReadJSON(resp.Body)
+}
