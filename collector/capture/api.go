@@ -68,6 +68,9 @@ func baseURL(addr string) (*url.URL, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("%q is neither host:port nor an http address", addr)
 	}
+	if u.Path == "" {
+		u.Path = "/" // JoinPath would make a relative path of none
+	}
 	return u, nil
 }
 

@@ -384,3 +384,10 @@ func canceled() context.Context {
 func cancel(id int64) wire.Command { return wire.Command{Cancel: id} }
 
 func ip(s string) netip.Addr { return netip.MustParseAddr(s) }
+
+func mkdir(t *testing.T, path ...string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(path...), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}

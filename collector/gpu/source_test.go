@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,13 +32,24 @@ func (f *fake) Read(i int) Reading         { return f.read(i) }
 func (f *fake) Close()                     { f.closed = true }
 
 // sink keeps batches.
-type sink struct{ batches []*store.Batch }
+type sink struct {
+	mu   sync.Mutex
+	list []*store.Batch
+}
+
+func (s *sink) batches() []*store.Batch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.list)
+}
 
 func (s *sink) Put(_ context.Context, b *store.Batch) error {
 	if err := b.Check(); err != nil {
 		return err
 	}
-	s.batches = append(s.batches, b)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, b)
 	return nil
 }
 
@@ -180,19 +193,20 @@ func TestOwner(t *testing.T) {
 // A run: cards wait for their engines, one is lost, all ends with the context.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		known := []Engine(nil)
+		var known atomic.Pointer[[]Engine]
+		known.Store(new([]Engine))
 		f := &fake{devices: []Device{{Index: 0, UUID: "GPU-0", Name: "H200"}, {Index: 1, UUID: "GPU-1", Name: "H200"}}}
-		lost := false
+		var lost atomic.Bool
 		f.read = func(i int) Reading {
 			time.Sleep(40 * time.Millisecond)
-			if r := sample1(); i == 0 || !lost {
+			if r := sample1(); i == 0 || !lost.Load() {
 				return r
 			}
 			r := unread()
 			r.Err = errors.New("card 1: gone")
 			return r
 		}
-		s := New(Options{Deployment: "chat", Host: "n7", Engines: func() []Engine { return known }})
+		s := New(Options{Deployment: "chat", Host: "n7", Engines: func() []Engine { return *known.Load() }})
 		s.open = func(string) (Cards, error) { return f, nil }
 		if got := s.Targets(); len(got) != 1 || got[0].Health != wire.Waiting {
 			t.Errorf("targets before: %+v", got)
@@ -203,25 +217,25 @@ func TestRun(t *testing.T) {
 		go func() { done <- s.Run(ctx, out) }()
 		time.Sleep(11 * time.Second) // readings at 0, 5 and 10 s
 		synctest.Wait()
-		if len(out.batches) != 0 {
-			t.Errorf("%d batches while nobody is known", len(out.batches))
+		if len(out.batches()) != 0 {
+			t.Errorf("%d batches while nobody is known", len(out.batches()))
 		}
-		known = []Engine{{Key: store.EngineKey{Deployment: "chat", Name: "rank0"}, GPU: 0}}
+		known.Store(&[]Engine{{Key: store.EngineKey{Deployment: "chat", Name: "rank0"}, GPU: 0}})
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if len(out.batches) != 1 || len(out.batches[0].Engines) != 1 || out.batches[0].Engines[0].Name != "rank0" {
-			t.Fatalf("batches %+v", out.batches)
+		if len(out.batches()) != 1 || len(out.batches()[0].Engines) != 1 || out.batches()[0].Engines[0].Name != "rank0" {
+			t.Fatalf("batches %+v", out.batches())
 		}
 		time.Sleep(20 * time.Second) // 36 s: patience is over
 		synctest.Wait()
-		last := out.batches[len(out.batches)-1]
+		last := out.batches()[len(out.batches())-1]
 		if len(last.Engines) != 2 || last.Engines[1].Name != "n7/gpu1" {
 			t.Errorf("engines %+v", last.Engines)
 		}
-		lost = true
+		lost.Store(true)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if last = out.batches[len(out.batches)-1]; len(last.Rows) != 1 {
+		if last = out.batches()[len(out.batches())-1]; len(last.Rows) != 1 {
 			t.Errorf("%d rows", len(last.Rows))
 		}
 		got := s.Targets()
@@ -245,11 +259,11 @@ func TestNoDriver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := New(Options{Host: "n7", Deployment: "d", Log: slog.New(slog.NewTextHandler(&log, nil))})
-		there := false
-		tries := 0
+		var there atomic.Bool
+		var tries atomic.Int64
 		s.open = func(string) (Cards, error) {
-			tries++
-			if there {
+			tries.Add(1)
+			if there.Load() {
 				return &fake{devices: []Device{{UUID: "GPU-0"}}, read: func(int) Reading { return sample1() }}, nil
 			}
 			return nil, fmt.Errorf("%w: cannot open", ErrNone)
@@ -259,8 +273,9 @@ func TestNoDriver(t *testing.T) {
 		out := &sink{}
 		go s.Run(ctx, out)
 		time.Sleep(3*tryEvery + time.Second)
-		if tries != 4 { // at 0, 10, 20 and 30 min
-			t.Errorf("%d tries", tries)
+		synctest.Wait()
+		if tries.Load() != 4 { // at 0, 10, 20 and 30 min
+			t.Errorf("%d tries", tries.Load())
 		}
 		if n := strings.Count(log.String(), "\n"); n != 1 {
 			t.Errorf("%d lines in the log:\n%s", n, log.String())
@@ -268,10 +283,11 @@ func TestNoDriver(t *testing.T) {
 		if got := s.Targets(); len(got) != 1 || got[0].Health != wire.Down || !strings.Contains(got[0].Problem.What, "cannot open") {
 			t.Errorf("targets %+v", got)
 		}
-		there = true
+		there.Store(true)
 		time.Sleep(tryEvery)
-		if len(out.batches) == 0 || s.Targets()[0].Health != wire.Up {
-			t.Errorf("%d batches, %+v", len(out.batches), s.Targets())
+		synctest.Wait()
+		if len(out.batches()) == 0 || s.Targets()[0].Health != wire.Up {
+			t.Errorf("%d batches, %+v", len(out.batches()), s.Targets())
 		}
 	})
 }
