@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -49,6 +50,9 @@ type File struct {
 	cur  *generation
 	old  []*generation
 	told bool // a position was given out
+
+	folder  time.Time // the folder's change that was seen last
+	changed time.Time // when a change was seen last
 }
 
 // Chunk is some complete lines of one file, and where reading stands after them.
@@ -199,10 +203,10 @@ func (f *File) step(c *Chunk, buf []byte) (again bool, err error) {
 	info, err := os.Stat(f.path)
 	live := err == nil && f.isCurrent(info)
 	if live && f.cur.Off == 0 && f.cur.expect == nil {
-		if info.Size() == 0 {
+		if info.Size() == 0 && info.ModTime().UnixNano() == f.cur.Mod && f.settled() {
 			return false, nil
 		}
-		// The file has its first bytes. It may have been filled and emptied before without our seeing it.
+		// The file has its first bytes, or was filled and emptied without our seeing it.
 		f.cur.close()
 		f.pos.Now, f.cur = f.cur.cursor, nil
 		return true, nil
@@ -221,8 +225,10 @@ func (f *File) step(c *Chunk, buf []byte) (again bool, err error) {
 			f.cur.path = f.path
 		}
 		return false, nil
-	case live || err != nil: // all read; or renamed, with nothing in its place yet
+	case live:
 		return false, nil
+	case err != nil:
+		info = nil // renamed, with nothing in its place yet
 	}
 	return f.leave(c, buf, rest, info)
 }
@@ -290,14 +296,25 @@ func (f *File) straggler(c *Chunk, g *generation, buf []byte) bool {
 	return false
 }
 
-// leave ends a generation that has been rotated away and is read to its end, once its successor is there.
+// leave ends a generation that has been rotated away and is read to its end, once there is something after it. next is the
+// path's file, if there is one.
 func (f *File) leave(c *Chunk, buf []byte, rest int, next fs.FileInfo) (again bool, err error) {
-	if next.Size() == 0 {
-		return false, nil // nobody has written to it yet, perhaps still to the old one
+	begun := next != nil && next.Size() > 0
+	if !begun && !f.folderChanged() {
+		return false, nil // nobody has written to the new file yet, perhaps still to the old one
 	}
 	list, err := f.list()
 	if err != nil {
+		f.folder = time.Time{}
 		return false, temporary(err)
+	}
+	g := f.cur
+	after, since := list, g.Mod
+	if at := slices.IndexFunc(list, func(e entry) bool { return e.dev == g.Dev && e.ino == g.Ino }); at >= 0 {
+		after, since = list[at+1:], 0
+	}
+	if e, _, ok := f.unseen(after, since); !ok || e.live && !begun {
+		return false, nil
 	}
 	// What came between the last look and the rename is in the file by now.
 	last := f.cur.gz || len(f.old) >= maxStragglers
@@ -306,12 +323,6 @@ func (f *File) leave(c *Chunk, buf []byte, rest int, next fs.FileInfo) (again bo
 			err = nil
 		}
 		return false, err
-	}
-	at := slices.IndexFunc(list, func(e entry) bool { return e.dev == f.cur.Dev && e.ino == f.cur.Ino })
-	g := f.cur
-	since := g.Mod
-	if at >= 0 {
-		list, since = list[at+1:], 0
 	}
 	f.finish(g.Head)
 	g.Till = f.opt.Now().Add(straggle).UnixNano()
@@ -325,7 +336,25 @@ func (f *File) leave(c *Chunk, buf []byte, rest int, next fs.FileInfo) (again bo
 	}
 	f.cur, f.pos.Now = nil, cursor{Mod: g.Mod}
 	c.Moved = true
-	return true, f.open(list, since)
+	return true, f.open(after, since)
+}
+
+// settle is how long a file or folder is looked at more closely after it was seen to have changed: the times of files have a
+// grain, within which a second change does not show.
+const settle = 2 * time.Second
+
+func (f *File) settled() bool { return f.opt.Now().Sub(f.changed) > settle }
+
+// folderChanged says whether files may have come or gone since it was asked last.
+func (f *File) folderChanged() bool {
+	info, err := os.Stat(filepath.Dir(f.path))
+	if err != nil {
+		return false
+	}
+	if !info.ModTime().Equal(f.folder) {
+		f.folder, f.changed = info.ModTime(), f.opt.Now()
+	}
+	return !f.settled()
 }
 
 // temporary hides what the next poll will have got over.
@@ -398,6 +427,8 @@ func (f *File) open(list []entry, since int64) error {
 	}
 	if len(head) > 0 {
 		g.expect = head
+	} else if g.Mod != f.pos.Now.Mod {
+		f.changed = f.opt.Now()
 	}
 	f.cur, f.pos.Now = g, g.cursor
 	return nil

@@ -43,7 +43,7 @@ func splitPiece(line []byte) (p piece, ok bool) {
 		return p, true
 	}
 	i := bytes.IndexByte(line, ' ')
-	if i < 20 || i > 40 || len(line) < i+10 || line[i-1] != 'Z' && bytes.LastIndexAny(line[:i], "+-") < 19 {
+	if i < 20 || i > 40 || len(line) < i+9 || line[i-1] != 'Z' && bytes.LastIndexAny(line[:i], "+-") < 19 {
 		return p, false
 	}
 	rest := line[i+1:]

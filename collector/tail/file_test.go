@@ -1,0 +1,436 @@
+package tail
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// rig is a log with its reader, which forgets everything but the last position when it is restarted.
+type rig struct {
+	t     *testing.T
+	dir   string
+	path  string
+	opt   Options
+	file  *File
+	saved string
+	now   time.Time
+	got   []string
+	cut   int
+	long  int
+	n     int
+}
+
+func newRig(t *testing.T) *rig {
+	r := &rig{t: t, dir: t.TempDir(), now: time.Now()}
+	r.path = filepath.Join(r.dir, "x.log")
+	r.opt = Options{MaxLine: 1000, Now: func() time.Time { return r.now }}
+	return r
+}
+
+func (r *rig) check(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// write appends text to the log.
+func (r *rig) write(text string) {
+	r.t.Helper()
+	f, err := os.OpenFile(r.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	r.check(err)
+	_, err = f.WriteString(text)
+	r.check(errors.Join(err, f.Close()))
+}
+
+// lines appends n numbered lines, each different from all others.
+func (r *rig) lines(n int) {
+	r.t.Helper()
+	for range n {
+		r.write(fmt.Sprintf("line %04d %s\n", r.n, strings.Repeat("x", r.n%7)))
+		r.n++
+	}
+}
+
+// older moves x.log.1 to x.log.2 and so on.
+func (r *rig) older() {
+	r.t.Helper()
+	for i := 8; i > 0; i-- {
+		err := os.Rename(fmt.Sprintf("%s.%d", r.path, i), fmt.Sprintf("%s.%d", r.path, i+1))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+func (r *rig) rename() {
+	r.t.Helper()
+	r.older()
+	r.check(os.Rename(r.path, r.path+".1"))
+}
+
+func (r *rig) copy() {
+	r.t.Helper()
+	r.older()
+	text, err := os.ReadFile(r.path)
+	r.check(err)
+	r.check(os.WriteFile(r.path+".1", text, 0o600))
+}
+
+func (r *rig) truncate() { r.t.Helper(); r.check(os.Truncate(r.path, 0)) }
+
+// read reads all there is.
+func (r *rig) read() {
+	r.t.Helper()
+	if r.file == nil {
+		var err error
+		r.file, err = Open(r.path, r.saved, r.opt)
+		r.check(err)
+	}
+	buf := make([]byte, 4096)
+	for range 10000 {
+		c, err := r.file.Next(buf)
+		if c.Moved {
+			r.saved = c.Position
+		}
+		r.cut += c.Cut
+		r.long += c.TooLong
+		for line := range strings.Lines(string(c.Data)) {
+			r.got = append(r.got, strings.TrimSuffix(line, "\n"))
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		r.check(err)
+		if len(c.Data) == 0 && !c.Moved {
+			return
+		}
+	}
+	r.t.Fatal("reading never ends")
+}
+
+// stop forgets the reader.
+func (r *rig) stop() {
+	if r.file != nil {
+		r.file.Close()
+		r.file = nil
+	}
+}
+
+// want compares what was read with all lines written but those lost, in order.
+func (r *rig) want(lost ...int) {
+	r.t.Helper()
+	var want []string
+	for i := range r.n {
+		if !slices.Contains(lost, i) {
+			want = append(want, fmt.Sprintf("line %04d %s", i, strings.Repeat("x", i%7)))
+		}
+	}
+	if !slices.Equal(r.got, want) {
+		r.t.Errorf("got %d lines, want %d:\n%s", len(r.got), len(want), diff(r.got, want))
+	}
+}
+
+func diff(got, want []string) string {
+	for i := range want {
+		if i >= len(got) || got[i] != want[i] {
+			return fmt.Sprintf("at %d: want %q, got %q", i, want[i], got[i:min(len(got), i+3)])
+		}
+	}
+	return fmt.Sprintf("more than wanted: %q", got[len(want):])
+}
+
+// Whatever happens between two readings, each line is read once: with the reader running, and with it stopped meanwhile.
+func TestRotations(t *testing.T) {
+	cases := map[string]func(r *rig){
+		"nothing":                func(r *rig) {},
+		"lines":                  func(r *rig) { r.lines(3) },
+		"rename":                 func(r *rig) { r.lines(3); r.rename(); r.lines(2) },
+		"rename, nothing new":    func(r *rig) { r.lines(3); r.rename() },
+		"rename, empty new file": func(r *rig) { r.lines(3); r.rename(); r.write("") },
+		"rename twice":           func(r *rig) { r.lines(3); r.rename(); r.lines(2); r.rename(); r.lines(4) },
+		"rename three times": func(r *rig) {
+			r.rename()
+			r.lines(2)
+			r.rename()
+			r.lines(4)
+			r.rename()
+			r.lines(1)
+		},
+		"copytruncate":               func(r *rig) { r.lines(3); r.copy(); r.truncate(); r.lines(2) },
+		"copytruncate, nothing new":  func(r *rig) { r.lines(3); r.copy(); r.truncate() },
+		"copytruncate, longer after": func(r *rig) { r.lines(3); r.copy(); r.truncate(); r.lines(90) },
+		"copytruncate twice": func(r *rig) {
+			r.lines(3)
+			r.copy()
+			r.truncate()
+			r.lines(2)
+			r.copy()
+			r.truncate()
+			r.lines(2)
+		},
+		"both": func(r *rig) {
+			r.lines(3)
+			r.copy()
+			r.truncate()
+			r.lines(2)
+			r.rename()
+			r.lines(5)
+		},
+		"both, the other way": func(r *rig) {
+			r.lines(3)
+			r.rename()
+			r.lines(2)
+			r.copy()
+			r.truncate()
+			r.lines(5)
+		},
+		"copied, not yet truncated": func(r *rig) { r.lines(3); r.copy() },
+		"compressed":                func(r *rig) { r.lines(3); r.rename(); r.compress(1); r.lines(2) },
+		"compressed behind another": func(r *rig) {
+			r.lines(3)
+			r.rename()
+			r.lines(4)
+			r.rename()
+			r.compress(2)
+			r.lines(2)
+		},
+		"half a line": func(r *rig) { r.write(fmt.Sprintf("line %04d ", r.n)) },
+	}
+	for name, change := range cases {
+		for _, running := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, running %v", name, running), func(t *testing.T) {
+				r := newRig(t)
+				r.lines(40)
+				r.read()
+				for range 3 {
+					before := r.n
+					change(r)
+					if !running {
+						r.stop()
+					}
+					r.read()
+					if half := strings.HasPrefix(name, "half"); half {
+						r.write(strings.Repeat("x", before%7) + "\n")
+						r.n++
+						r.read()
+					}
+				}
+				r.want()
+			})
+		}
+	}
+}
+
+func (r *rig) compress(i int) {
+	r.t.Helper()
+	name := fmt.Sprintf("%s.%d", r.path, i)
+	text, err := os.ReadFile(name)
+	r.check(err)
+	info, err := os.Stat(name)
+	r.check(err)
+	f, err := os.Create(name + ".gz")
+	r.check(err)
+	z := gzip.NewWriter(f)
+	_, err = z.Write(text)
+	r.check(errors.Join(err, z.Close(), f.Close(), os.Chtimes(name+".gz", info.ModTime(), info.ModTime()), os.Remove(name)))
+	for i := 8; i > 0; i-- { // numbers of compressed ones move too; rename() knows only plain ones
+		if i > 1 {
+			_ = os.Rename(fmt.Sprintf("%s.%d.gz", r.path, i), fmt.Sprintf("%s.%d.gz", r.path, i+1))
+		}
+	}
+}
+
+// What is written between the copy and the truncation is in neither file; nothing else is lost.
+func TestLostBetweenCopyAndTruncation(t *testing.T) {
+	for _, running := range []bool{true, false} {
+		r := newRig(t)
+		r.lines(10)
+		r.read()
+		r.copy()
+		r.lines(2) // 10 and 11
+		r.truncate()
+		r.lines(3)
+		if !running {
+			r.stop()
+		}
+		r.read()
+		r.want(10, 11)
+	}
+}
+
+// A line that was read from the file is not read again from a copy that ends before it.
+func TestCopyEndsBeforeWhatWasRead(t *testing.T) {
+	for _, running := range []bool{true, false} {
+		r := newRig(t)
+		r.lines(10)
+		r.copy()
+		r.lines(2)
+		r.read()
+		r.truncate()
+		r.lines(3)
+		if !running {
+			r.stop()
+		}
+		r.read()
+		r.want()
+	}
+}
+
+// A writer that goes on writing to the renamed file for a while loses nothing.
+func TestStraggler(t *testing.T) {
+	for _, running := range []bool{true, false} {
+		r := newRig(t)
+		r.lines(5)
+		r.read()
+		old, err := os.OpenFile(r.path, os.O_APPEND|os.O_WRONLY, 0)
+		r.check(err)
+		r.rename()
+		r.lines(2)
+		r.read()
+		if !running {
+			r.stop()
+		}
+		_, err = old.WriteString("late\nwithout end")
+		r.check(err)
+		r.read()
+		if got := r.got[len(r.got)-1]; got != "late" {
+			t.Errorf("running %v: last line %q", running, got)
+		}
+		r.now = r.now.Add(2 * straggle)
+		r.read()
+		if r.cut != 1 {
+			t.Errorf("running %v: %d lines without an end, want 1", running, r.cut)
+		}
+		r.check(old.Close())
+	}
+}
+
+func TestDeletedWhileOpen(t *testing.T) {
+	r := newRig(t)
+	r.lines(5)
+	r.read()
+	r.lines(3)
+	r.rename()
+	r.check(os.Remove(r.path + ".1"))
+	r.lines(2)
+	r.read()
+	r.want()
+}
+
+// With the collector down, a deleted generation is lost, the ones after it are not.
+func TestDeletedWhileDown(t *testing.T) {
+	r := newRig(t)
+	r.lines(5)
+	r.read()
+	r.lines(3) // 5, 6, 7
+	r.stop()
+	r.rename()
+	time.Sleep(20 * time.Millisecond) // file times have a grain
+	r.lines(2)
+	r.rename()
+	r.check(os.Remove(r.path + ".2"))
+	r.lines(2)
+	r.read()
+	r.want(5, 6, 7)
+}
+
+func TestLongLines(t *testing.T) {
+	r := newRig(t)
+	r.opt.MaxLine = 100
+	r.write("a\n" + strings.Repeat("y", 9000))
+	r.read()
+	r.stop()
+	r.write(strings.Repeat("y", 9000))
+	r.read()
+	r.write("\nb\n")
+	r.read()
+	if !slices.Equal(r.got, []string{"a", "b"}) || r.long != 1 {
+		t.Errorf("lines %q, %d too long", r.got, r.long)
+	}
+}
+
+func TestStarts(t *testing.T) {
+	f := func(start Start, want ...int) {
+		t.Helper()
+		r := newRig(t)
+		r.opt.Start = start
+		r.lines(2)
+		r.rename()
+		time.Sleep(20 * time.Millisecond)
+		r.lines(2)
+		r.write("line 0004") // without its end
+		r.read()
+		r.stop()
+		r.write(" xxxx\n")
+		r.n = 5
+		r.lines(1)
+		r.read()
+		var lost []int
+		for i := range 6 {
+			if !slices.Contains(want, i) {
+				lost = append(lost, i)
+			}
+		}
+		r.want(lost...)
+	}
+	f(WithRotated, 0, 1, 2, 3, 4, 5)
+	f(AtBeginning, 2, 3, 4, 5)
+	f(AtEnd, 4, 5)
+}
+
+// A position from elsewhere is an error, and reading begins anew.
+func TestBadPosition(t *testing.T) {
+	for _, saved := range []string{"x", "{}", `{"v":9}`, `{"v":1,"c":{"o":-5}}`, `{"v":1,"c":{"o":5}}`, strings.Repeat("x", 1<<20)} {
+		r := newRig(t)
+		r.lines(2)
+		file, err := Open(r.path, saved, r.opt)
+		if err == nil {
+			t.Errorf("%.30q was accepted", saved)
+		}
+		r.file = file
+		r.read()
+		r.want()
+	}
+}
+
+func TestRotatedNames(t *testing.T) {
+	f := func(name string, want bool) {
+		t.Helper()
+		var e entry
+		if got := rotatedName("x.log", name, &e); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	for _, name := range []string{"x.log.1", "x.log.12", "x.log-20260820", "x.log.2026-08-20", "x.log.2026-08-20_10-00", "x.log.1.gz", "x.log.gz",
+		"x-2026-08-20T10-00-00.000.log", "x-2026-08-20T10-00-00.000.log.gz", "x.log.old"} {
+		f(name, true)
+	}
+	for _, name := range []string{"x.log", "y.log", "x.logs", "x.log.txt", "x-1.log", "x.log.1.zst", "xx.log.1", "x.log.x1"} {
+		f(name, false)
+	}
+}
+
+// Positions stay small enough to be stored with each batch.
+func TestPositionSize(t *testing.T) {
+	r := newRig(t)
+	for range 40 {
+		r.lines(40)
+		r.read()
+		r.rename()
+	}
+	r.lines(1)
+	r.read()
+	r.want()
+	if len(r.saved) > 4096 {
+		t.Errorf("a position of %d bytes", len(r.saved))
+	}
+}
