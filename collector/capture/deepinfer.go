@@ -117,6 +117,11 @@ func refusedBy(e *profile.Error) error {
 // named fetches the file that the engine named. Its word is untrusted.
 func (s *session) named(said string) ([]*file, error) {
 	s.each(func(c *store.Capture) { c.Path = oneLine(said) })
+	if paths, err := s.eng.paths(); err == nil {
+		if _, _, err := paths.find(said); err != nil {
+			return nil, &failure{what: "the engine's file", err: err, hint: "a path from an engine is read only below the mapped folders"}
+		}
+	}
 	where, err := s.open(path.Dir(said))
 	if err != nil {
 		return nil, err
@@ -166,7 +171,7 @@ func (s *session) pick(files []*file) ([]*file, error) {
 				f.close()
 			}
 			return nil, &failure{
-				what: fmt.Sprintf("both %s and %s may be the trace", files[0].name, f.name),
+				what: fmt.Sprintf("both %s and %s may be the trace", short(files[0].name), short(f.name)),
 				hint: "give the engine's GPU and rank in the configuration, or each node a folder of its own",
 			}
 		}

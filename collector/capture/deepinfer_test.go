@@ -244,7 +244,7 @@ func TestDeepInferSlowExport(t *testing.T) {
 	g := newRig(t, e.target())
 	g.r.Do(g.capture(1))
 	c := g.state(1, store.PickedUp) // it was not refused within the pickup wait
-	if d := c.Times[store.PickedUp].Sub(c.Times[store.Asked]); d < short.Pickup {
+	if d := c.Times[store.PickedUp].Sub(c.Times[store.Asked]); d < brief.Pickup {
 		t.Errorf("picked up after %s", d)
 	}
 	g.wait(1, func(c store.Capture) bool { return strings.Contains(c.Warning, "watching") })

@@ -135,7 +135,7 @@ func (h *hunt) lookAt(name string) error {
 		return nil // not yet, or gone between listing and looking
 	}
 	if err != nil {
-		return &failure{what: filepath.Join(h.dir.local, name), err: err, hint: "a path from an engine is read only below the mapped folders"}
+		return &failure{what: h.place(name), err: err, hint: "a path from an engine is read only below the mapped folders"}
 	}
 	if !stat.Mode().IsRegular() {
 		if h.only != "" {
@@ -183,7 +183,7 @@ func (h *hunt) inspect(name string, t *track) error {
 		return nil
 	}
 	if err != nil {
-		return &failure{what: "opening " + filepath.Join(h.dir.local, name), err: err, hint: "the collector must be able to read the file"}
+		return &failure{what: "opening " + h.place(name), err: err, hint: "the collector must be able to read the file"}
 	}
 	res, err := inspect(f, stat.Size())
 	if errors.Is(err, errSize) || err == nil && stat.Size() != t.size {
@@ -192,11 +192,11 @@ func (h *hunt) inspect(name string, t *track) error {
 	}
 	if err != nil {
 		f.Close()
-		return &failure{what: "reading " + filepath.Join(h.dir.local, name), err: err, hint: "the disk or the mount failed; the file is left where it is"}
+		return &failure{what: "reading " + h.place(name), err: err, hint: "the disk or the mount failed; the file is left where it is"}
 	}
 	if res.ending == notJSON {
 		f.Close()
-		return &failure{what: filepath.Join(h.dir.local, name) + " is no trace: " + res.why, hint: "the file is left where it is"}
+		return &failure{what: h.place(name) + " is no trace: " + res.why, hint: "the file is left where it is"}
 	}
 	t.checked, t.res = true, res
 	if res.ending == odd && !h.endedAt.IsZero() {
@@ -260,7 +260,7 @@ func (h *hunt) judge(now time.Time, last bool) (bool, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.tracks)) {
 		if t := h.tracks[name]; t.lost {
-			h.s.warn(fmt.Sprintf("%s is left where it is: %s", oneLine(name), t.res.why))
+			h.s.warn(fmt.Sprintf("%s is left where it is: %s", short(name), t.res.why))
 		}
 	}
 	return true, nil
@@ -277,7 +277,7 @@ func (h *hunt) giveUp(name string, t *track, now time.Time) error {
 	}
 	f, stat, err := h.dir.openFile(name)
 	if err != nil {
-		return &failure{what: "opening " + filepath.Join(h.dir.local, name), err: err}
+		return &failure{what: "opening " + h.place(name), err: err}
 	}
 	res, err := inspect(f, stat.Size())
 	if err != nil {
@@ -285,7 +285,7 @@ func (h *hunt) giveUp(name string, t *track, now time.Time) error {
 		t.lost, t.res.why = true, oneLine(err.Error())
 		return nil
 	}
-	h.s.warn(fmt.Sprintf("%s: %s; the engine says it is complete", oneLine(name), res.why))
+	h.s.warn(fmt.Sprintf("%s: %s; the engine says it is complete", short(name), res.why))
 	t.got = &file{folder: h.dir, name: name, fileInfo: t.fileInfo, f: f, stat: stat, inspected: res}
 	return nil
 }
@@ -302,20 +302,23 @@ func (h *hunt) files() []*file {
 	return all
 }
 
+// place is where a file lies, for people.
+func (h *hunt) place(name string) string { return filepath.Join(h.dir.local, short(name)) }
+
 // nothing says that no file came, and what came instead.
 func (h *hunt) nothing() error {
 	f := &failure{what: fmt.Sprintf("no trace appeared in %s", h.dir.local)}
 	if h.only != "" {
-		f.what = fmt.Sprintf("%s is not there", filepath.Join(h.dir.local, oneLine(h.only)))
+		f.what = fmt.Sprintf("%s is not there", h.place(h.only))
 	}
 	if h.dir.engine != h.dir.local {
 		f.what += fmt.Sprintf(" (%s on the engine's node)", h.dir.engine)
 	}
 	switch {
 	case h.early != "":
-		f.hint = fmt.Sprintf("%s is there, but its name tells a time before the request: set the zone of the engine's node, or its clock", oneLine(h.early))
+		f.hint = fmt.Sprintf("%s is there, but its name tells a time before the request: set the zone of the engine's node, or its clock", short(h.early))
 	case h.odd != "":
-		f.hint = fmt.Sprintf("%s is there, but it is no regular file", oneLine(h.odd))
+		f.hint = fmt.Sprintf("%s is there, but it is no regular file", short(h.odd))
 	default:
 		f.hint = "check that the folder is the one in which the engine writes, on the same node or mount"
 	}
@@ -327,7 +330,7 @@ func (h *hunt) incomplete() error {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(h.tracks)) {
 		t := h.tracks[name]
-		parts = append(parts, fmt.Sprintf("%s (%d bytes): %s", oneLine(name), t.size, t.res.why))
+		parts = append(parts, fmt.Sprintf("%s (%d bytes): %s", short(name), t.size, t.res.why))
 		if len(parts) == 4 {
 			break
 		}

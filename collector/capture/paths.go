@@ -237,7 +237,7 @@ func (f *folder) openFile(name string) (*os.File, fs.FileInfo, error) {
 }
 
 func notRegular(f *folder, name string, info fs.FileInfo) error {
-	return fmt.Errorf("%s is no regular file but %s", filepath.Join(f.local, name), info.Mode().Type())
+	return fmt.Errorf("%s is no regular file but %s", filepath.Join(f.local, short(name)), info.Mode().Type())
 }
 
 // remove removes a file if it still is the one that info tells of.
@@ -247,7 +247,7 @@ func (f *folder) remove(name string, info fs.FileInfo) error {
 		return err
 	}
 	if !os.SameFile(now, info) {
-		return fmt.Errorf("%s has been replaced since it was read; it is left alone", filepath.Join(f.local, name))
+		return fmt.Errorf("%s has been replaced since it was read; it is left alone", filepath.Join(f.local, short(name)))
 	}
 	return f.root.Remove(filepath.Join(f.rel, name))
 }

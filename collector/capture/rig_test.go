@@ -195,8 +195,8 @@ func (s *server) failed(id int64, reason, hint string) store.Capture {
 	return c
 }
 
-// short are waits for tests: long enough for a busy machine to do what it must in between.
-var short = Waits{
+// brief are waits for tests: long enough for a busy machine to do what it must in between.
+var brief = Waits{
 	Pickup: 300 * time.Millisecond, Completion: 2 * time.Second,
 	Record: 50 * time.Millisecond, MaxRecord: 300 * time.Millisecond, Call: 5 * time.Second, Stop: 5 * time.Second,
 	Appear: 500 * time.Millisecond, Poll: 10 * time.Millisecond, Stable: 60 * time.Millisecond, Settle: 120 * time.Millisecond,
@@ -216,7 +216,7 @@ func newRig(t *testing.T, eng Engine, change ...func(*Config)) *rig {
 	g := &rig{server: newServer(t), dir: eng.OutputDir, eng: eng}
 	g.eng.Key = store.EngineKey{Deployment: "chat", Name: "rank3"}
 	cfg := Config{
-		Collector: "node7", Link: g.server, Sink: g.server, TempDir: t.TempDir(), Waits: short, Log: slog.New(slog.DiscardHandler),
+		Collector: "node7", Link: g.server, Sink: g.server, TempDir: t.TempDir(), Waits: brief, Log: slog.New(slog.DiscardHandler),
 		Engines: func(k store.EngineKey) (Engine, bool) {
 			e := g.eng
 			if k != e.Key {
@@ -271,7 +271,7 @@ func newEngine(t *testing.T, export func(*sim.Capture, io.Writer) error) *engine
 	}
 	e := &engine{dir: t.TempDir()}
 	e.m = profile.NewManager(profile.Config{
-		GPU: 2, Rank: 3, PortBase: 0, OutputDir: e.dir, PickupWait: short.Pickup, CompletionWait: short.Completion,
+		GPU: 2, Rank: 3, PortBase: 0, OutputDir: e.dir, PickupWait: brief.Pickup, CompletionWait: brief.Completion,
 		Log: slog.New(slog.DiscardHandler),
 	}, se.Profiler(export))
 	se.Attach(e.m)

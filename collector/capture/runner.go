@@ -245,13 +245,15 @@ type failure struct {
 
 // Error is what happened, without the hint.
 func (f *failure) Error() string {
-	if f.err == nil {
-		return f.what
-	}
-	if f.what == "" {
+	const most = 1500 // bytes: several names, an engine's own words and ours
+	what := oneLineOf(f.what, most)
+	switch {
+	case f.err == nil:
+		return what
+	case what == "":
 		return oneLine(f.err.Error())
 	}
-	return f.what + ": " + oneLine(f.err.Error())
+	return what + ": " + reason(f.err)
 }
 
 // Unwrap returns what failed underneath.

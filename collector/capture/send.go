@@ -195,7 +195,7 @@ func (s *session) send(m *member, f *file) (id string, err error) {
 	}
 	p, err := s.pack(f)
 	if err != nil {
-		return "", &failure{what: "preparing " + f.name, err: err, hint: "the collector's temporary folder needs room for the compressed trace; the file is left where it is"}
+		return "", &failure{what: "preparing " + short(f.name), err: err, hint: "the collector's temporary folder needs room for the compressed trace; the file is left where it is"}
 	}
 	defer p.close()
 	trace := wire.TraceFile{
@@ -221,7 +221,7 @@ func (s *session) send(m *member, f *file) (id string, err error) {
 			return "", cause
 		}
 		if final(err) || time.Now().After(deadline) {
-			return "", &failure{what: "storing " + f.name, err: err, hint: storeHint(err)}
+			return "", &failure{what: "storing " + short(f.name), err: err, hint: storeHint(err)}
 		}
 		s.warn("the server did not take the file yet: " + oneLine(err.Error()))
 		if err := s.sleep(pause); err != nil {

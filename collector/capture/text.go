@@ -1,6 +1,8 @@
 package capture
 
 import (
+	"errors"
+	"io/fs"
 	"strings"
 	"unicode"
 )
@@ -9,10 +11,12 @@ import (
 const maxSaid = 400
 
 // oneLine makes a stranger's text one harmless line.
-func oneLine(s string) string {
-	cut := len(s) > maxSaid
+func oneLine(s string) string { return oneLineOf(s, maxSaid) }
+
+func oneLineOf(s string, most int) string {
+	cut := len(s) > most
 	if cut {
-		s = s[:maxSaid]
+		s = s[:most]
 	}
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -28,4 +32,16 @@ func oneLine(s string) string {
 		s += "…"
 	}
 	return s
+}
+
+// short is a name of a stranger's, for a text in which it is not alone.
+func short(name string) string { return oneLineOf(name, 200) }
+
+// reason is an error without the path that its text repeats.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return oneLine(p.Err.Error())
+	}
+	return oneLine(err.Error())
 }
