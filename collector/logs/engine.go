@@ -98,7 +98,13 @@ func (e *engine) see(s sight) (flags store.Flags, events []store.Event) {
 	}
 	p := &e.Sections[i]
 	apart := s.step - p.Step
-	if p.Step >= 0 && (s.step == 0 || apart < -2*p.Every) {
+	// A lower step at a later time is a new life; at an earlier one it is an old line, read late. Without times only a
+	// far fall can tell.
+	fell := apart < -2*p.Every
+	if s.own {
+		fell = apart < 0 && s.time > last
+	}
+	if p.Step >= 0 && (s.step == 0 || fell) {
 		e.restart(s, p.Step, last, event)
 		*p = progress{Step: -1}
 		apart = 0
