@@ -10,6 +10,10 @@ import (
 	"github.com/stepscope/stepscope/store"
 )
 
+// whenFree says when a deleted trace's bytes can be used again: as long as nobody
+// needs them, the deletion can be undone for the whole grace period.
+const whenFree = "from a minute after deleting on, a new file that needs the space gets it; else it comes free after the time for undoing"
+
 // storeError gives a store's error the status and the words for the client.
 // What is no fault of the client's stays as it is and becomes a bare 500.
 func storeError(err error) error {
@@ -38,14 +42,14 @@ func storeError(err error) error {
 	case errors.Is(err, store.ErrQuota) && limit != nil:
 		return answer(http.StatusInsufficientStorage,
 			fmt.Sprintf("the store is full: %s of %s are in use and the file needs %s more", sizeText(limit.Used), sizeText(limit.Limit), sizeText(limit.Size)),
-			"delete traces that nobody needs (their space comes free a minute later), or start the server with a larger --quota")
+			"delete traces that nobody needs ("+whenFree+"), or start the server with a larger --quota")
 	case errors.Is(err, store.ErrDiskFull):
 		message := "the server's disk is full"
 		if space != nil {
 			message += fmt.Sprintf(": %s are free, and to go on %s must be", sizeText(space.Free), sizeText(space.Need))
 		}
 		return answer(http.StatusInsufficientStorage, message,
-			"delete traces that nobody needs (their space comes free a minute later), or make room on the disk that holds the database; then try again")
+			"delete traces that nobody needs ("+whenFree+"), or make room on the disk that holds the database; then try again")
 	case errors.Is(err, store.ErrTooMany):
 		return answer(http.StatusTooManyRequests, "too many uploads are unfinished", "finish or cancel some; abandoned ones expire by themselves")
 	case offset != nil:

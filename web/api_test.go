@@ -1,12 +1,15 @@
 package web
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -231,6 +234,33 @@ func TestGzipIsServedAsItIs(t *testing.T) {
 	if !bytes.Equal(r.body, b) || r.header.Get("Content-Type") != "application/gzip" || r.header.Get("Content-Encoding") != "" {
 		t.Errorf("type %q, encoding %q, %d bytes", r.header.Get("Content-Type"), r.header.Get("Content-Encoding"), len(r.body))
 	}
+}
+
+// What can never be kept is refused by its announced length: the body here does
+// not exist, so an answer shows that nobody waited for it.
+func TestImpossibleLengthsAreRefusedBeforeTheBody(t *testing.T) {
+	f := func(o store.Options, length int64, says string) {
+		t.Helper()
+		a := newAPI(t, o)
+		conn, err := net.Dial("tcp", a.srv.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "PUT /api/traces HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n", length)
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		var e struct{ Error, Hint string }
+		if err := json.NewDecoder(res.Body).Decode(&e); err != nil || res.StatusCode != 413 || !strings.Contains(e.Error, says) || e.Hint == "" {
+			t.Errorf("%d %+v (%v); want 413 with %q", res.StatusCode, e, err, says)
+		}
+	}
+	f(store.Options{MaxTrace: 2 * mib}, 2*mib+1, "larger than 2 MiB")
+	f(store.Options{MaxTrace: 2 * mib}, math.MaxInt64, "larger than 2 MiB")
+	f(store.Options{Quota: 3 * mib}, 3*mib+1, "all that may be kept here, 3 MiB")
 }
 
 func TestRefusals(t *testing.T) {

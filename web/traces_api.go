@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -141,8 +142,8 @@ func (h *TracesAPI) list(c echo.Context) error {
 // put keeps one streamed body: curl -T trace.json.gz 'http://…/api/traces?name=…'.
 func (h *TracesAPI) put(c echo.Context) error {
 	r := c.Request()
-	if h.limits.MaxUpload > 0 && r.ContentLength > h.limits.MaxUpload {
-		return storeError(&store.LimitError{Err: store.ErrTooLarge, Limit: h.limits.MaxUpload, Size: r.ContentLength})
+	if err := h.checkLength(r.Context(), r.ContentLength); err != nil {
+		return storeError(err)
 	}
 	m := store.Meta{Name: c.QueryParam("name"), Label: c.QueryParam("label"), Note: c.QueryParam("note")}
 	t, existing, err := h.st.KeepTrace(r.Context(), m, r.Body)
@@ -151,6 +152,23 @@ func (h *TracesAPI) put(c echo.Context) error {
 	}
 	c.Response().Header().Set("Location", "/api/traces/"+t.ID)
 	return c.JSON(http.StatusCreated, toKept(t, existing, m))
+}
+
+// checkLength refuses a body that could never be kept before its first byte. A
+// store that is merely full is no reason: a new file may get deleted traces' room.
+func (h *TracesAPI) checkLength(ctx context.Context, n int64) error {
+	if h.limits.MaxUpload > 0 && n > h.limits.MaxUpload {
+		return &store.LimitError{Err: store.ErrTooLarge, Limit: h.limits.MaxUpload, Size: n}
+	}
+	if n <= 0 { // not announced
+		return nil
+	}
+	u, err := h.st.Usage(ctx)
+	if err == nil && u.Quota > 0 && n > u.Quota {
+		return &HTTPError{Status: http.StatusRequestEntityTooLarge, Message: "the file is larger than all that may be kept here, " + sizeText(u.Quota),
+			Hint: "compress it with gzip, profile fewer steps, or start the server with a larger --quota", Err: store.ErrTooLarge}
+	}
+	return err
 }
 
 func (h *TracesAPI) get(c echo.Context) error {

@@ -89,7 +89,11 @@ func bodyProgress(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		if r.Body != nil && r.Body != http.NoBody {
+			// In a copy: net/http must still see its own body in its own request. Of
+			// any other it would wait for 256 KiB before it sends a refusal.
+			r = r.WithContext(r.Context())
 			r.Body = &movingBody{ReadCloser: r.Body, conn: http.NewResponseController(c.Response())}
+			c.SetRequest(r)
 		}
 		return next(c)
 	}
