@@ -45,17 +45,18 @@ type Config struct {
 
 // Server answers Stepscope's HTTP requests.
 type Server struct {
-	cfg       Config
-	log       *slog.Logger
-	assets    *assets
-	example   *example
-	samples   store.Samples
-	hub       *Hub
-	board     *board
-	answers   answers // to what charts ask for
-	summaries *Summaries
-	now       func() time.Time
-	handler   http.Handler
+	cfg         Config
+	log         *slog.Logger
+	assets      *assets
+	example     *example
+	samples     store.Samples
+	hub         *Hub
+	board       *board
+	comparisons *comparisons
+	answers     answers // to what charts ask for
+	summaries   *Summaries
+	now         func() time.Time
+	handler     http.Handler
 }
 
 // New builds the server. It fails when the address can be reached from other
@@ -75,6 +76,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.summaries = NewSummaries(cfg.Store, cfg.Log)
 	s.board = newBoard(cfg.Store, func() time.Time { return s.now() })
+	s.comparisons = newComparisons(cfg.Store, func() time.Time { return s.now() })
 
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
@@ -100,7 +102,7 @@ func (s *Server) routes(e *echo.Echo) {
 	e.Match(read, "/api/series", s.series)
 	e.Match(read, "/trace", s.tracePage)
 	e.Match(read, "/traces", s.tracesPage)
-	e.Match(read, "/compare/traces", s.compareTracesPage)
+	s.compareRoutes(e)
 	e.Match(read, "/collector", s.collectorPage)
 	s.captureRoutes(e)
 	e.POST("/traces/:id/delete", s.deleteTrace)

@@ -30,7 +30,7 @@ func TestEveryKeyHasBothLanguages(t *testing.T) {
 func TestTemplatesAndCatalogueAgree(t *testing.T) {
 	used := map[string]bool{}
 	prefixes := []string{"col.", "def.", "block.", "note.", "nav.", "theme.", "error.", "login.",
-		"health.", "reason.", "rule.", "better.", "role.", "fleet.count_", "range.", "figure.", "short.", "capture.n_", "collector.sum", "capturestate.", "collstate.", "target."}
+		"health.", "reason.", "rule.", "better.", "role.", "fleet.count_", "range.", "figure.", "short.", "capture.n_", "compare.show_", "compare.left_", "compare.per_", "compare.steps_", "compare.align_", "fairlevel.", "verdictword.", "collector.sum", "capturestate.", "collstate.", "target."}
 	call := regexp.MustCompile(`[.(\s](?:t|T|page)\([^"()]*"([a-z0-9_.]+)"\s*([+,)])`)
 	files := 0
 	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {

@@ -1,0 +1,128 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stepscope/stepscope/engine/compare"
+	"github.com/stepscope/stepscope/views"
+)
+
+// How long a page waits for its comparison before it says that it is being
+// computed, and how long its script waits for each answer.
+const (
+	comparePatience = 80 * time.Millisecond
+	comparePoll     = 10 * time.Second
+)
+
+// compareRoutes mounts the pages that compare and their API.
+func (s *Server) compareRoutes(e *echo.Echo) {
+	read := []string{http.MethodGet, http.MethodHead}
+	e.Match(read, "/compare", s.comparePage)
+	e.Match(read, "/compare/traces", s.compareTracesPage)
+	e.Match(read, "/api/compare", s.compareAPI)
+	e.Match(read, "/api/compare/trails", s.compareTrails)
+}
+
+// comparePage puts deployments side by side.
+func (s *Server) comparePage(c echo.Context) error {
+	if len(c.QueryParams()["d"]) > 0 {
+		return toCompare(c)
+	}
+	ctx := c.Request().Context()
+	r, err := readRange(c, s.now())
+	if err != nil {
+		return err
+	}
+	p := s.page(c, "compare", "compare.title")
+	p.Range = &r
+	v := views.Compare{
+		Columns: compareColumns(c.QueryParams()["c"]), Per: compare.Per(c.QueryParam("per")), Align: c.QueryParam("align"), Show: c.QueryParam("show"),
+		Baselines: map[string][]string{},
+	}
+	if !slices.Contains(views.Aligns, v.Align) {
+		v.Align = views.Aligns[0]
+	}
+	if !slices.Contains(views.Shows, v.Show) {
+		v.Show = ""
+	}
+	deployments, err := s.samples.Deployments(ctx)
+	if err != nil {
+		return storeError(err)
+	}
+	for _, d := range deployments {
+		v.Deployments = append(v.Deployments, d.Name)
+	}
+	baselines, err := s.samples.Baselines(ctx, "")
+	if err != nil {
+		return storeError(err)
+	}
+	for _, b := range baselines {
+		v.Baselines[b.Deployment] = append(v.Baselines[b.Deployment], b.Name)
+	}
+	status := http.StatusOK
+	if len(v.Columns) >= compare.MinColumns || c.QueryParam("per") != "" {
+		if status, err = s.fillCompare(c, r, &v); err != nil {
+			return err
+		}
+	}
+	if c.QueryParam("part") == "body" {
+		if v.Failure != nil {
+			return &HTTPError{Status: status, Message: v.Failure.Message, Hint: v.Failure.Hint}
+		}
+		return s.render(c, http.StatusOK, views.CompareBody(p, v))
+	}
+	return s.render(c, status, views.ComparePage(p, v))
+}
+
+// fillCompare computes the comparison, or says why there is none, in place.
+func (s *Server) fillCompare(c echo.Context, r views.Range, v *views.Compare) (status int, err error) {
+	patience := comparePatience
+	if c.QueryParam("part") == "body" {
+		patience = comparePoll
+	}
+	got, done, err := s.startCompare(c, r, patience)
+	var he *HTTPError
+	if errors.As(err, &he) {
+		v.Failure = &views.Failure{Status: he.Status, Message: he.Message, Hint: he.Hint}
+		return he.Status, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if !done {
+		v.Pending = true
+	} else {
+		v.Table, v.Took = got.table, got.took
+	}
+	q := url.Values{}
+	for _, key := range []string{"c", "per", "range", "from", "to"} {
+		if list := c.QueryParams()[key]; len(list) > 0 {
+			q[key] = list
+		}
+	}
+	v.Config = views.CompareConfig{Trails: "/api/compare/trails?" + q.Encode(), Align: v.Align}
+	for _, col := range v.Columns {
+		v.Config.Names = append(v.Config.Names, col.Deployment)
+	}
+	return http.StatusOK, nil
+}
+
+// startCompare begins the comparison of an address and waits for it for a while.
+func (s *Server) startCompare(c echo.Context, r views.Range, patience time.Duration) (*comparison, bool, error) {
+	q, err := readCompare(c.QueryParams(), r, s.now())
+	if err != nil {
+		return nil, false, err
+	}
+	got, err := s.comparisons.start(q)
+	if err != nil {
+		return nil, false, err
+	}
+	done, err := got.wait(c.Request().Context(), patience)
+	return got, done, err
+}

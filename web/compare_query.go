@@ -1,0 +1,150 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stepscope/stepscope/engine/compare"
+	"github.com/stepscope/stepscope/views"
+)
+
+// compareQuery is a comparison as an address asks for it. ?c= is a column as
+// compare.ParseColumn reads it, repeated; a column without a time of its own has
+// the page's (?range= or ?from=&to=).
+type compareQuery struct {
+	Specs []compare.ColumnSpec
+	Per   compare.Per
+	Now   time.Time
+	Since time.Duration // of columns without a time of their own
+}
+
+// key tells comparisons apart. Times that end now are the same for a few seconds.
+func (q compareQuery) key() string {
+	var b strings.Builder
+	relative := false
+	for _, s := range q.Specs {
+		b.WriteString(strconv.Quote(s.String()))
+		relative = relative || s.Baseline == "" && s.From.IsZero()
+	}
+	fmt.Fprintf(&b, " %s %s", q.Per, q.Since)
+	if relative {
+		fmt.Fprintf(&b, " %d", q.Now.Unix())
+	}
+	return b.String()
+}
+
+// readCompare reads a comparison from an address. r is the page's time.
+func readCompare(values url.Values, r views.Range, now time.Time) (compareQuery, error) {
+	q := compareQuery{Per: compare.Per(values.Get("per")), Now: now.Truncate(compareFresh), Since: r.To.Sub(r.From)}
+	bad := func(err error, hint string) (compareQuery, error) {
+		return q, &HTTPError{Status: http.StatusBadRequest, Message: err.Error(), Hint: hint, Err: err}
+	}
+	if !slices.Contains(views.Pers, q.Per) {
+		return bad(fmt.Errorf("per is %.40q", q.Per), "give gpu, engine or token, or leave it out")
+	}
+	specs, err := compare.ParseColumns(values["c"])
+	if err != nil {
+		return bad(err, "choose two to six columns above")
+	}
+	for i := range specs {
+		s := &specs[i]
+		// The page's own range has fixed ends, others end now.
+		if r.Key == "own" && s.Baseline == "" && s.Since == 0 && s.From.IsZero() {
+			s.From, s.To = r.From, r.To
+		}
+	}
+	q.Specs = specs
+	return q, nil
+}
+
+// compareColumns are the columns of an address for the form: also those that
+// can't be read, so that they can be corrected.
+func compareColumns(texts []string) []views.CompareColumn {
+	var list []views.CompareColumn
+	for _, text := range texts[:min(len(texts), compare.MaxColumns)] {
+		c := views.CompareColumn{Deployment: text, Spec: text}
+		if s, err := compare.ParseColumn(text); err == nil {
+			c.Deployment, c.Spec, c.From, c.To = s.Deployment, s.String(), s.From, s.To
+			switch {
+			case s.Baseline != "":
+				c.Range = "baseline:" + s.Baseline
+			case s.Since > 0:
+				_, span, _ := strings.Cut(strings.TrimPrefix(s.String(), s.Deployment), "@")
+				c.Range = span
+			case !s.From.IsZero():
+				c.Range = "own"
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// toCompare turns the form of the columns, whose fields stand in a row for each
+// column, into the one address that such a comparison has.
+func toCompare(c echo.Context) error {
+	given := c.QueryParams()
+	q := url.Values{}
+	for key, list := range given {
+		if !slices.Contains([]string{"c", "d", "r", "f", "t", "part"}, key) {
+			q[key] = list
+		}
+	}
+	at := func(key string, i int) string {
+		if list := given[key]; i < len(list) {
+			return list[i]
+		}
+		return ""
+	}
+	for i, name := range given["d"] {
+		if name == "" {
+			continue
+		}
+		spec, err := formColumn(name, at("r", i), at("f", i), at("t", i))
+		if err != nil {
+			return err
+		}
+		q.Add("c", spec.String())
+	}
+	return c.Redirect(http.StatusSeeOther, (&url.URL{Path: "/compare", RawQuery: q.Encode()}).String())
+}
+
+// formColumn is one column of the form.
+func formColumn(name, span, from, to string) (compare.ColumnSpec, error) {
+	s := compare.ColumnSpec{Deployment: name}
+	if label, ok := strings.CutPrefix(span, "baseline:"); ok {
+		s.Baseline = label
+		return s, nil
+	}
+	switch {
+	case span == "own" && (from == "" || to == ""):
+		// Chosen before its times were filled in: the page's time until then.
+		return s, nil
+	case span == "own":
+		var err error
+		if s.From, err = formTime(from); err != nil {
+			return s, badTime("from", err)
+		}
+		if s.To, err = formTime(to); err != nil {
+			return s, badTime("to", err)
+		}
+		if !s.To.After(s.From) {
+			return s, badTime("to", fmt.Errorf("it is not after from"))
+		}
+		return s, nil
+	case span != "":
+		parsed, err := compare.ParseColumn("x@" + span)
+		if err != nil {
+			return s, &HTTPError{Status: http.StatusBadRequest, Message: err.Error(), Hint: "choose a time from the list", Err: err}
+		}
+		s.Since = parsed.Since
+	}
+	return s, nil
+}

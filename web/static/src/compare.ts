@@ -1,0 +1,181 @@
+/** The page that puts deployments side by side: choices apply at once, rows are filtered, curves are drawn. */
+
+import { byID, maybeID, maybeRole, scriptJSON } from "./dom";
+import { exportName } from "./exports";
+import { integer } from "./format";
+import { inspectable, startInspect } from "./inspect";
+import { startKeys } from "./keys";
+import { Multiples, png } from "./multiples";
+import { harmless } from "./names";
+import { matcher } from "./order";
+import { startSwitches } from "./theme";
+import type { Align } from "./trails";
+
+interface Config {
+  trails: string;
+  align: Align;
+  names: string[] | null;
+}
+
+const zh = document.documentElement.lang.startsWith("zh");
+const text = zh
+  ? { none: "没有曲线", failed: "曲线未能加载", noAxis: "没有步号可对齐", rows: (n: number, all: number) => (n === all ? `${integer(all)} 行` : `${integer(n)} / ${integer(all)} 行`), lost: "比较未能完成，请重新加载页面。" }
+  : { none: "no curve", failed: "the curves could not be loaded", noAxis: "no steps to lay them over", rows: (n: number, all: number) => (n === all ? `${integer(all)} rows` : `${integer(n)} of ${integer(all)} rows`), lost: "The comparison did not come: reload the page." };
+
+const config = scriptJSON<Config>("ss-config");
+startSwitches();
+startInspect();
+startKeys({ step: () => undefined, escape: () => undefined });
+startColumns(byID<HTMLFormElement>("columns"));
+document.addEventListener("keydown", (event) => {
+  const at = event.target instanceof HTMLElement ? event.target : null;
+  if (at?.matches("input, textarea, select") === true || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "c") {
+    event.preventDefault();
+    byID("columns").querySelector("select")?.focus();
+  }
+  if (event.key === "Enter" && at?.matches("tr.metric [data-key]") === true) {
+    const details = at.closest("tr")!.querySelector<HTMLDetailsElement>("details.define");
+    if (details !== null) details.open = !details.open;
+  }
+});
+void start();
+
+/** The comparison may still be computed: its part is asked for until it is there. */
+async function start(): Promise<void> {
+  let part = maybeID("comparison");
+  while (part?.dataset["pending"] === "true") {
+    const url = new URL(location.href);
+    url.searchParams.set("part", "body");
+    const response = await fetch(url, { headers: { Accept: "text/html" }, mode: "same-origin", cache: "no-store" });
+    const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("comparison");
+    if (!response.ok || fresh === null) {
+      part.replaceChildren(Object.assign(document.createElement("p"), { className: "bad", textContent: text.lost }));
+      return;
+    }
+    const next = document.importNode(fresh, true);
+    part.replaceWith(next);
+    part = next;
+  }
+  if (part === null) return;
+  startTable(part);
+  startPlots(part);
+  toAnchor();
+}
+
+/** A choice applies when it is made; an own time when both ends are there. */
+function startColumns(form: HTMLFormElement): void {
+  form.addEventListener("change", (event) => {
+    const at = event.target as HTMLElement;
+    const column = at.closest("fieldset");
+    if (column === null) return;
+    const range = column.querySelector<HTMLSelectElement>("select[name=r]")!;
+    const own = column.querySelector<HTMLElement>("[data-own]")!;
+    own.dataset["own"] = String(range.value === "own");
+    const ends = [...own.querySelectorAll("input")];
+    if (range.value === "own" && ends.some((e) => e.value === "")) {
+      ends.find((e) => e.value === "")!.focus();
+      return;
+    }
+    if (at.matches("select[name=d]") && (at as HTMLSelectElement).value !== "" && range.value.startsWith("baseline:")) range.value = "";
+    const chosen = [...form.querySelectorAll<HTMLSelectElement>("select[name=d]")].filter((d) => d.value !== "");
+    if (chosen.length >= 2 || at.matches("select[name=r], input")) form.requestSubmit();
+  });
+}
+
+function startTable(part: HTMLElement): void {
+  const section = part.querySelector<HTMLElement>("#metrics");
+  if (section === null) return;
+  const rows = [...section.querySelectorAll<HTMLElement>("tr.metric")];
+  const filter = maybeRole<HTMLInputElement>(section, "filter");
+  const show = () => {
+    const matches = matcher(filter?.value ?? "");
+    let count = 0;
+    for (const row of rows) {
+      const fits = matches(row.querySelector("summary")?.textContent ?? "");
+      row.hidden = !fits;
+      if (fits) count++;
+    }
+    for (const group of section.querySelectorAll<HTMLElement>("tbody")) {
+      group.hidden = group.querySelector("tr.metric:not([hidden])") === null;
+    }
+    const said = maybeRole(section, "count");
+    if (said !== null) said.textContent = text.rows(count, rows.length);
+    const empty = maybeRole(section, "empty");
+    if (empty !== null) empty.hidden = count > 0;
+    const url = new URL(location.href);
+    const words = filter?.value.trim() ?? "";
+    if (words === (url.searchParams.get("q") ?? "")) return;
+    if (words === "") url.searchParams.delete("q");
+    else url.searchParams.set("q", words);
+    history.replaceState(history.state, "", url);
+  };
+  if (filter !== null) {
+    filter.value = new URLSearchParams(location.search).get("q") ?? "";
+    filter.addEventListener("input", show);
+  }
+  show();
+  const first = rows[0]?.querySelector<HTMLElement>("[data-key]");
+  if (first != null) first.tabIndex = 0;
+  for (const cell of part.querySelectorAll<HTMLElement>("[title]")) {
+    inspectable(cell, () => {
+      const [value, ...rest] = harmless(cell.title).split("\n");
+      const name = cell.closest("tr.metric")?.querySelector("[data-role=text]")?.textContent ?? "";
+      return { label: cell.matches("td") ? name : "", value: value ?? "", def: rest.join(" · "), samples: "" };
+    });
+  }
+  fit(section.querySelector<HTMLElement>(".scroll"));
+}
+
+/** Only a table wider than its place scrolls by itself; else its header sticks to the window. */
+function fit(place: HTMLElement | null): void {
+  const table = place?.querySelector("table");
+  if (place === null || table == null) return;
+  const watch = new ResizeObserver(() => {
+    const fits = table.offsetWidth <= place.clientWidth;
+    place.toggleAttribute("data-fits", fits);
+    place.tabIndex = fits ? -1 : 0;
+  });
+  watch.observe(place);
+  watch.observe(table);
+}
+
+function startPlots(part: HTMLElement): void {
+  const plots = part.querySelector<HTMLElement>(".plots");
+  if (plots === null || config.trails === "") return;
+  const multiples = new Multiples(plots, config.trails, config.align, text);
+  for (const link of part.querySelectorAll<HTMLAnchorElement>("a[data-align]")) {
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      const align = link.dataset["align"] as Align;
+      const url = new URL(location.href);
+      url.searchParams.set("align", align);
+      history.replaceState(history.state, "", url);
+      for (const other of part.querySelectorAll("a[data-align]")) {
+        if (other === link) other.setAttribute("aria-current", "true");
+        else other.removeAttribute("aria-current");
+      }
+      multiples.set(align);
+    });
+  }
+  plots.addEventListener("click", (event) => {
+    const button = (event.target as Element).closest("[data-action=png]");
+    const figure = button?.closest<HTMLElement>("figure");
+    if (figure == null) return;
+    const title = [...figure.querySelectorAll("figcaption > :not(button)")].map((e) => e.textContent?.trim() ?? "").join(" ");
+    const names = (config.names ?? []).map((name, i) => `${String.fromCharCode(65 + i)}  ${harmless(name)}`);
+    void png(figure, title, names).then((blob) => {
+      if (blob === null) return;
+      const url = URL.createObjectURL(blob);
+      Object.assign(document.createElement("a"), { href: url, download: exportName(title, "comparison", "png") }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    });
+  });
+}
+
+/** What the address points at came after the page. */
+function toAnchor(): void {
+  const target = location.hash === "" ? null : maybeID(location.hash.slice(1));
+  target?.scrollIntoView({ block: "center" });
+}
