@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/stepscope/stepscope/collector/capture"
@@ -20,6 +21,8 @@ import (
 const (
 	// demoHistory is what a newcomer finds: enough to compare, and made within seconds.
 	demoHistory = 15 * time.Minute
+	// demoWarmup passes before, so that the history begins with engines at work.
+	demoWarmup = 3 * time.Minute
 	// demoEngines are the engines of each of the two deployments.
 	demoEngines = 2
 	demoSeed    = 7
@@ -27,20 +30,24 @@ const (
 
 // demoDeployment is a simulated deployment of the demo.
 type demoDeployment struct {
-	name     string
-	scenario string
-	note     string
-	change   func(d *sim.Deployment)
+	name   string
+	note   string
+	change func(d *sim.Deployment)
 }
 
-// Both get the same requests, so that what differs comes from the engines.
+// demoDeployments get the same requests, so that what differs comes from the engines. Both can carry the load, so that
+// nothing piles up while somebody looks.
 var demoDeployments = []demoDeployment{
-	{"demo-a", "healthy", "Simulated engines, healthy: about two thirds of their capacity.", nil},
-	{"demo-b", "drifting-draft", "Simulated engines with the same load as demo-a. Their draft head drifts away from the target model.", func(d *sim.Deployment) {
-		// The drift begins within the history and is complete before its end.
-		d.Draft.Ramp.From, d.Draft.Ramp.To = 4000, 9000
-	}},
+	{"demo-a", "Simulated, healthy.", nil},
+	{"demo-b", "Simulated, same load as demo-a. The draft head fits the target model less well, and graphs for larger batches are missing.",
+		func(d *sim.Deployment) {
+			d.Draft.Ramp = sim.Ramp{From: 0, To: 1, Factor: 0.75}
+			d.Graphs = slices.DeleteFunc(d.Graphs, func(tokens int) bool { return tokens > 288 })
+		}},
 }
+
+// demoRate is the load: requests per second and engine.
+const demoRate = 7
 
 // demo is simulated engines that write logs and answer /profile on this machine, and a configuration to read them by.
 type demo struct {
@@ -60,7 +67,7 @@ func newDemo(log *slog.Logger) (_ *demo, err error) {
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	start := time.Now().Add(-demoHistory)
+	start := time.Now().Add(-demoWarmup - demoHistory)
 	for _, dep := range demoDeployments {
 		if err := d.add(dep, start, log); err != nil {
 			return nil, err
@@ -70,12 +77,13 @@ func newDemo(log *slog.Logger) (_ *demo, err error) {
 }
 
 func (d *demo) add(dep demoDeployment, start time.Time, log *slog.Logger) error {
-	s, err := sim.Builtin(dep.scenario)
+	s, err := sim.Builtin("healthy")
 	if err != nil {
 		return err
 	}
 	engines := &s.Deployments[0]
 	engines.Name, engines.Engines = dep.name, demoEngines
+	engines.Requests.Rate = demoRate
 	engines.Trace.StepBytes = 1_000_000 // smaller than a real one, so that a capture is there at once
 	if dep.change != nil {
 		dep.change(engines)
@@ -89,7 +97,7 @@ func (d *demo) add(dep demoDeployment, start time.Time, log *slog.Logger) error 
 		return err
 	}
 	fleet, err := sim.NewFleet(s, sim.Options{
-		Seed: demoSeed, Speed: 1, Start: start, History: demoHistory, Log: filepath.Join(dir, "rank{rank}.log"),
+		Seed: demoSeed, Speed: 1, Start: start, History: demoWarmup + demoHistory, Warmup: demoWarmup, Log: filepath.Join(dir, "rank{rank}.log"),
 		Rotate:  sim.Rotation{Size: 4 << 20},
 		Profile: sim.ProfileOptions{PortBase: base, OutputDir: filepath.Join(dir, "traces")}, Errors: log,
 	})

@@ -23,6 +23,8 @@ type Options struct {
 	Start time.Time // of the engines' clocks; zero: now, or, as fast as possible, a day in March 2026 by the seed
 	// History is how much of the engines' clocks is run as fast as possible before Speed holds.
 	History time.Duration
+	// Warmup is how long nothing is logged: the engines are found at work, not empty.
+	Warmup time.Duration
 
 	// Log is the path of the log; {rank} in it makes a file for each engine, otherwise they share one. Empty: LogStream.
 	Log       string
@@ -138,7 +140,7 @@ func (f *Fleet) add(d Deployment, rank, world int) error {
 
 // emit hands a line to the engine's log thread, which writes it a moment later, each rank at a moment of its own.
 func (f *Fleet) emit(m *member, at time.Time, line *ledger.Line) {
-	if m.log == nil {
+	if m.log == nil || m.now < int64(f.opt.Warmup) {
 		return
 	}
 	wait := ledger.Stagger(m.cfg.Rank, false)
