@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"slices"
@@ -92,6 +93,8 @@ type blocks struct {
 	tx     *sql.Tx
 	dec    chunk.Decoder
 	loaded map[int64]*openBlock
+	values []float64
+	sums   []chunk.Aggregate
 }
 
 type openBlock struct {
@@ -103,6 +106,7 @@ func newBlocks(tx *sql.Tx) *blocks { return &blocks{tx: tx, loaded: map[int64]*o
 
 // segment is a series' part in a block.
 type segment struct {
+	series       *segments
 	block, chunk int64
 	sums         []chunk.Aggregate // of pieces that overlap the range
 }
@@ -112,31 +116,52 @@ func (seg *segment) has(piece int) bool {
 	return slices.ContainsFunc(seg.sums, func(a chunk.Aggregate) bool { return a.Piece == piece })
 }
 
-// segments finds where an engine's series has values in a time range, by arrival.
-func (b *blocks) segments(engine, series, from, to int64) (out []segment, err error) {
-	err = each(b.tx, func(scan scanner) error {
+// segments are all of one series of an engine in a range, by arrival.
+type segments struct {
+	engine, series int64
+	list           []segment
+}
+
+// find finds where the series of some engines have values in a time range.
+func (b *blocks) find(plans []plan, from, to int64) (map[[2]int64]*segments, error) {
+	out := map[[2]int64]*segments{}
+	var engines, series []int64
+	for _, p := range plans {
+		engines = append(engines, p.engine)
+		for _, c := range p.columns {
+			out[[2]int64{p.engine, c.id}] = &segments{engine: p.engine, series: c.id}
+			series = append(series, c.id)
+		}
+	}
+	slices.Sort(series)
+	series = slices.Compact(series)
+	var data sql.RawBytes
+	err := each(b.tx, func(scan scanner) (err error) {
+		var key [2]int64
 		var seg segment
-		var data sql.RawBytes
-		if err := scan(&seg.block, &seg.chunk, &data); err != nil {
+		if err := scan(&key[0], &key[1], &seg.block, &seg.chunk, &data); err != nil {
 			return err
 		}
-		sums, err := b.dec.DecodeAggregates(nil, data)
-		if err != nil {
+		if seg.series = out[key]; seg.series == nil {
+			return nil // another engine has this series
+		}
+		if b.sums, err = b.dec.DecodeAggregates(b.sums, data); err != nil {
 			return damaged("sums of chunk", seg.chunk, err)
 		}
-		n := 0
-		for _, a := range sums {
+		for _, a := range b.sums {
 			if a.First < to && a.Last >= from {
-				sums[n] = a
-				n++
+				seg.sums = append(seg.sums, a)
 			}
 		}
-		if seg.sums = sums[:n]; n > 0 {
-			out = append(out, seg)
+		if len(seg.sums) > 0 {
+			seg.series.list = append(seg.series.list, seg)
 		}
 		return nil
-	}, `SELECT block, chunk, data FROM series_sum WHERE engine = ? AND series = ? AND first > ? AND first < ? ORDER BY block`,
-		engine, series, from-blockSpan, to)
+	}, `SELECT s.engine, s.series, s.block, s.chunk, s.data FROM json_each(?) e CROSS JOIN json_each(?) c CROSS JOIN series_sum s
+		ON s.engine = e.value AND s.series = c.value AND s.first > ? AND s.first < ?`, list(engines), list(series), from-blockSpan, to)
+	for _, s := range out {
+		slices.SortFunc(s.list, func(a, b segment) int { return cmp.Compare(a.block, b.block) })
+	}
 	return out, err
 }
 
@@ -144,36 +169,75 @@ func damaged(what string, id int64, err error) error {
 	return fmt.Errorf("%w: %s %d: %w", store.ErrCorrupt, what, id, err)
 }
 
-// load reads the packed rows of blocks that aren't there yet.
-func (b *blocks) load(segments []segment) error {
-	var ids []int64
-	for _, seg := range segments {
-		if b.loaded[seg.block] == nil {
-			ids = append(ids, seg.block)
-		}
-	}
-	if len(ids) == 0 {
+// unpack calls f for the pieces of the segments that have values in the range,
+// those of one series by arrival.
+func (b *blocks) unpack(all []segment, f func(seg *segment, r *chunk.Rows, v []float64)) error {
+	if len(all) == 0 {
 		return nil
 	}
-	return each(b.tx, func(scan scanner) error {
+	at := make(map[int64]*segment, len(all))
+	var chunks, missing []int64
+	for i := range all {
+		chunks = append(chunks, all[i].chunk)
+		at[all[i].chunk] = &all[i]
+		if b.loaded[all[i].block] == nil {
+			b.loaded[all[i].block] = &openBlock{}
+			missing = append(missing, all[i].block)
+		}
+	}
+	err := each(b.tx, func(scan scanner) (err error) {
 		var id int64
 		var data []byte
 		if err := scan(&id, &data); err != nil {
 			return err
 		}
-		pieces, err := chunk.Unpack(data)
-		if err != nil {
+		o := b.loaded[id]
+		if o.pieces, err = chunk.Unpack(data); err != nil {
 			return damaged("block", id, err)
 		}
-		b.loaded[id] = &openBlock{pieces: pieces, rows: make([]*chunk.Rows, len(pieces))}
+		o.rows = make([]*chunk.Rows, len(o.pieces))
 		return nil
-	}, `SELECT id, data FROM series_block WHERE id IN (SELECT value FROM json_each(?))`, list(ids))
+	}, `SELECT id, data FROM series_block WHERE id IN (SELECT value FROM json_each(?))`, list(missing))
+	if err != nil {
+		return err
+	}
+	var data sql.RawBytes
+	// Chunks have their ids by arrival, as blocks do.
+	return each(b.tx, func(scan scanner) error {
+		var id int64
+		if err := scan(&id, &data); err != nil {
+			return err
+		}
+		pieces, err := chunk.Unpack(data)
+		if err != nil {
+			return damaged("chunk", id, err)
+		}
+		seg := at[id]
+		for n, packed := range pieces {
+			if len(packed) == 0 || !seg.has(n) {
+				continue
+			}
+			rows, err := b.piece(seg.block, n)
+			if err != nil {
+				return err
+			}
+			if cap(b.values) < len(rows.Times) {
+				b.values = make([]float64, len(rows.Times))
+			}
+			v := b.values[:len(rows.Times)]
+			if _, err := b.dec.DecodeValues(v, packed); err != nil {
+				return damaged("chunk", id, err)
+			}
+			f(seg, rows, v)
+		}
+		return nil
+	}, `SELECT id, data FROM series_chunk WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`, list(chunks))
 }
 
 // piece unpacks the rows of a piece.
 func (b *blocks) piece(id int64, n int) (*chunk.Rows, error) {
 	o := b.loaded[id]
-	if o == nil || n >= len(o.pieces) {
+	if n >= len(o.pieces) {
 		return nil, damaged("block", id, fmt.Errorf("piece %d is missing", n))
 	}
 	if o.rows[n] == nil {
@@ -184,51 +248,4 @@ func (b *blocks) piece(id int64, n int) (*chunk.Rows, error) {
 		o.rows[n] = rows
 	}
 	return o.rows[n], nil
-}
-
-// values calls f for each piece of the segments that want takes, by arrival.
-func (b *blocks) values(segments []segment, want func(seg *segment, piece int) bool, f func(r *chunk.Rows, v []float64)) error {
-	var ids []int64
-	at := map[int64]*segment{}
-	for i := range segments {
-		ids = append(ids, segments[i].chunk)
-		at[segments[i].chunk] = &segments[i]
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	if err := b.load(segments); err != nil {
-		return err
-	}
-	var values []float64
-	var data sql.RawBytes
-	// Chunks have ids by arrival, as blocks do.
-	return each(b.tx, func(scan scanner) error {
-		var id int64
-		if err := scan(&id, &data); err != nil {
-			return err
-		}
-		pieces, err := chunk.Unpack(data)
-		if err != nil {
-			return damaged("chunk", id, err)
-		}
-		for n, packed := range pieces {
-			if len(packed) == 0 || !want(at[id], n) {
-				continue
-			}
-			rows, err := b.piece(at[id].block, n)
-			if err != nil {
-				return err
-			}
-			if cap(values) < len(rows.Times) {
-				values = make([]float64, len(rows.Times))
-			}
-			values = values[:len(rows.Times)]
-			if _, err := b.dec.DecodeValues(values, packed); err != nil {
-				return damaged("chunk", id, err)
-			}
-			f(rows, values)
-		}
-		return nil
-	}, `SELECT id, data FROM series_chunk WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`, list(ids))
 }

@@ -144,7 +144,7 @@ func (s *Store) connect() (err error) {
 	if err != nil {
 		return err
 	}
-	s.r, err = open(readers, "query_only(1)", "cache_size(-4000)")
+	s.r, err = open(readers, "query_only(1)", "cache_size(-32000)")
 	return err
 }
 

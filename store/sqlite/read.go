@@ -66,7 +66,12 @@ func (s *Store) gather(ctx context.Context, p *plan, from, to int64, yield func(
 			if out, err = packedPoints(tx, &rest, from, to); err != nil {
 				return err
 			}
-			return head(tx, &plan{p.engine, rest.columns[:len(out)]}, from, to, out)
+			query, err := tx.Prepare(headQuery)
+			if err != nil {
+				return err
+			}
+			defer query.Close()
+			return head(query, &plan{p.engine, rest.columns[:len(out)]}, from, to, out)
 		})
 		if err != nil {
 			return err
@@ -85,43 +90,48 @@ func (s *Store) gather(ctx context.Context, p *plan, from, to int64, yield func(
 }
 
 // packedPoints reads from the chunks as many of the plan's first columns as fit.
-func packedPoints(tx *sql.Tx, p *plan, from, to int64) (out []points, err error) {
+func packedPoints(tx *sql.Tx, p *plan, from, to int64) ([]points, error) {
 	b := newBlocks(tx)
+	found, err := b.find([]plan{*p}, from, to)
+	if err != nil {
+		return nil, err
+	}
+	var all []segment
 	var total int64
+	index := map[*segments]int{}
 	for i := range p.columns {
-		segments, err := b.segments(p.engine, p.columns[i].id, from, to)
-		if err != nil {
-			return nil, err
-		}
-		for k := range segments {
-			for _, a := range segments[k].sums {
+		s := found[[2]int64{p.engine, p.columns[i].id}]
+		for k := range s.list {
+			for _, a := range s.list[k].sums {
 				total += a.N
 			}
 		}
 		if total > gatherValues && i > 0 {
 			break
 		}
-		var got points
-		id := int64(math.MinInt64) // before all rows of the head
-		err = b.values(segments, (*segment).has, func(r *chunk.Rows, v []float64) {
-			first, _ := slices.BinarySearch(r.Times, from)
-			for k := first; k < len(v) && r.Times[k] < to; k++ {
-				if v[k] == v[k] {
-					got.add(id, r.Times[k], r.Steps[k], r.Flags[k], v[k])
-					id++
-				}
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, got)
+		index[s] = i
+		all = append(all, s.list...)
 	}
-	return out, nil
+	out := make([]points, len(index))
+	id := int64(math.MinInt64) // before all rows of the head
+	err = b.unpack(all, func(seg *segment, r *chunk.Rows, v []float64) {
+		got := &out[index[seg.series]]
+		first, _ := slices.BinarySearch(r.Times, from)
+		for k := first; k < len(v) && r.Times[k] < to; k++ {
+			if v[k] == v[k] {
+				got.add(id, r.Times[k], r.Steps[k], r.Flags[k], v[k])
+				id++
+			}
+		}
+	})
+	return out, err
 }
 
-// head reads the rows that lie as they came.
-func head(tx *sql.Tx, p *plan, from, to int64, out []points) error {
+// headQuery finds the rows of a stream that lie as they came.
+const headQuery = `SELECT id, time, step, flags, vals FROM sample WHERE engine = ? AND layout = ? AND time >= ? AND time < ? ORDER BY time, id`
+
+// head reads the rows that lie as they came, by the query above.
+func head(query *sql.Stmt, p *plan, from, to int64, out []points) error {
 	type use struct{ pos, out int }
 	uses := map[int64][]use{}
 	var order []int64
@@ -135,7 +145,7 @@ func head(tx *sql.Tx, p *plan, from, to int64, out []points) error {
 	}
 	for _, layout := range order {
 		var vals sql.RawBytes
-		err := each(tx, func(scan scanner) error {
+		err := eachOf(query, func(scan scanner) error {
 			var id, time, step int64
 			var flags store.Flags
 			if err := scan(&id, &time, &step, &flags, &vals); err != nil {
@@ -151,7 +161,7 @@ func head(tx *sql.Tx, p *plan, from, to int64, out []points) error {
 				}
 			}
 			return nil
-		}, `SELECT id, time, step, flags, vals FROM sample WHERE engine = ? AND layout = ? AND time >= ? AND time < ? ORDER BY time, id`, p.engine, layout, from, to)
+		}, p.engine, layout, from, to)
 		if err != nil {
 			return err
 		}

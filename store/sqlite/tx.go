@@ -26,6 +26,16 @@ type scanner func(dest ...any) error
 // each calls f for every row of a query.
 func each(tx *sql.Tx, f func(scan scanner) error, query string, args ...any) error {
 	rows, err := tx.Query(query, args...)
+	return scanAll(rows, err, f)
+}
+
+// eachOf is each for a prepared query.
+func eachOf(query *sql.Stmt, f func(scan scanner) error, args ...any) error {
+	rows, err := query.Query(args...)
+	return scanAll(rows, err, f)
+}
+
+func scanAll(rows *sql.Rows, err error, f func(scan scanner) error) error {
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,163 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"fmt"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/store"
+)
+
+// cpu is the processor time that this process has used.
+func cpu(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func openBench(b *testing.B, name string) *Store {
+	s, err := Open(b.Context(), filepath.Join(b.TempDir(), name), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { s.Close() })
+	return s
+}
+
+// statsBatch is so many [stats] lines of 64 engines, a line every 10 s of each.
+func statsBatch(b *testing.B, rows int) (batch *store.Batch, samples int) {
+	sim, err := simulateOnce()
+	if err != nil {
+		b.Fatal(err)
+	}
+	batch = &store.Batch{Layouts: sim.layouts}
+	for i := range 64 {
+		batch.Engines = append(batch.Engines, store.EngineInfo{EngineKey: store.EngineKey{Deployment: "prod", Name: fmt.Sprint("rank", i)}, Rank: i, GPU: i})
+	}
+	for i := 0; len(batch.Rows) < rows; i++ {
+		r := sim.rows[i%len(sim.rows)]
+		if sim.layouts[r.Layout].Section != "stats" {
+			continue
+		}
+		r.Engine = len(batch.Rows) % 64
+		r.Time = t0 + int64(len(batch.Rows)/64)*10*int64(time.Second)
+		batch.Rows = append(batch.Rows, r)
+		samples += len(r.Values)
+	}
+	return batch, samples
+}
+
+// BenchmarkDeliver: samples per CPU-second in batches of 2,000 packed rows, and
+// against the same rows one a transaction.
+func BenchmarkDeliver(b *testing.B) {
+	batch, samples := statsBatch(b, 2000)
+	run := func(b *testing.B, s *Store, batch *store.Batch) time.Duration {
+		start := cpu(b)
+		for i := range batch.Rows {
+			batch.Rows[i].Time += int64(time.Hour)
+		}
+		batch.Seq++
+		if _, err := s.Deliver(b.Context(), "node", batch); err != nil {
+			b.Fatal(err)
+		}
+		return cpu(b) - start
+	}
+	s := openBench(b, "batches.db")
+	run(b, s, batch) // makes the engines
+	var spent time.Duration
+	for b.Loop() {
+		spent += run(b, s, batch)
+	}
+	batches := float64(samples) * float64(b.N) / spent.Seconds()
+
+	single := openBench(b, "single.db")
+	one := *batch
+	run(b, single, batch)
+	var alone time.Duration
+	for i := range 200 {
+		one.Engines, one.Rows = batch.Engines[i%64:i%64+1], batch.Rows[i:i+1]
+		row := one.Rows[0]
+		row.Engine = 0
+		one.Rows = []store.Row{row}
+		one.Seq = uint64(i) + 1_000_000
+		alone += run(b, single, &one)
+	}
+	rows := float64(200) * float64(samples) / 2000 / alone.Seconds()
+	b.ReportMetric(batches/1e6, "Msamples/cpu-s")
+	b.ReportMetric(batches/rows, "x-row-per-tx")
+}
+
+// engineIDs are the ids of all engines.
+func engineIDs(b *testing.B, s *Store) (ids []int64) {
+	engines, err := s.Engines(b.Context(), "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, e := range engines {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// pointsCPU runs a query and returns the processor time of it.
+func pointsCPU(b *testing.B, s *Store, q store.PointsQuery, want int64) time.Duration {
+	start := cpu(b)
+	got, err := s.Points(b.Context(), q)
+	spent := cpu(b) - start
+	var n int64
+	for _, p := range got {
+		for _, bucket := range p.Buckets {
+			n += bucket.N
+		}
+	}
+	if err != nil || n != want {
+		b.Fatalf("%d samples in %d series, %v; want %d samples", n, len(got), err, want)
+	}
+	return spent
+}
+
+// BenchmarkPointsDay: one metric of 64 engines over 24 h, a line every 10 s, as
+// 500 points: CPU time from chunks, and against the same from raw rows.
+func BenchmarkPointsDay(b *testing.B) {
+	s := openBench(b, "day.db")
+	batch, _ := statsBatch(b, 24*360*64)
+	for rows := batch.Rows; len(rows) > 0; {
+		part := *batch
+		part.Rows = rows[:min(len(rows), 2000)]
+		rows = rows[len(part.Rows):]
+		if _, err := s.Deliver(b.Context(), "node", &part); err != nil {
+			b.Fatal(err)
+		}
+	}
+	q := store.PointsQuery{Selection: store.Selection{Engines: engineIDs(b, s), Metrics: []string{"cur_SPS"}, From: t0, To: t0 + day}, Points: 500}
+	raw := pointsCPU(b, s, q, int64(len(batch.Rows)))
+	samples := len(batch.Rows) * len(batch.Rows[0].Values)
+	query := func(b *testing.B, after time.Duration, name string) {
+		start := cpu(b)
+		m, err := s.Maintain(b.Context(), time.Unix(0, t0).Add(after), store.Retention{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		packing := cpu(b) - start
+		b.Run(name, func(b *testing.B) {
+			var spent time.Duration
+			for b.Loop() {
+				spent += pointsCPU(b, s, q, int64(len(batch.Rows)))
+			}
+			each := spent / time.Duration(b.N)
+			b.ReportMetric(each.Seconds()*1e3, "cpu-ms")
+			b.ReportMetric(raw.Seconds()/each.Seconds(), "x-raw-rows")
+			if m.Rows > 0 {
+				b.ReportMetric(float64(samples)*float64(m.Rows)/float64(len(batch.Rows))/packing.Seconds()/1e6, "Msamples-packed/cpu-s")
+			}
+		})
+	}
+	query(b, 25*time.Hour, "hours")
+	query(b, 26*time.Hour, "folded")
+}
