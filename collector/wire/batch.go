@@ -34,7 +34,7 @@ const batchVersion = 1
 const (
 	MaxBatchBytes = 16 << 20 // encoded
 	MaxValues     = 4 << 20  // in all rows
-	MaxRows       = 256 << 10
+	MaxRows       = store.MaxRows
 	maxEngines    = 64 << 10
 	maxLayouts    = 4 << 10
 	maxColumns    = 256 << 10 // in all layouts
@@ -194,7 +194,9 @@ type decoder struct {
 }
 
 func (d *decoder) batch() (*store.Batch, error) {
-	if v := d.uint(); d.fail != nil || v != batchVersion {
+	if v := d.uint(); d.fail != nil {
+		return nil, d.fail
+	} else if v != batchVersion {
 		return nil, fmt.Errorf("%w: version %d, want %d: update the older of collector and server", errDamaged, v, batchVersion)
 	}
 	b := &store.Batch{Seq: d.uint()}
