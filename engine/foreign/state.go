@@ -69,7 +69,9 @@ func (s *State) Scrape(now time.Time, body []byte) Result {
 		res.Unknown = append(res.Unknown, unknown...)
 		res.Skipped += cut
 		for key := range v.absent {
-			missing[key] = true
+			if baseKey(key) == "" { // a histogram stands for its mean too
+				missing[key] = true
+			}
 		}
 	}
 	slices.Sort(res.Unknown)
@@ -83,6 +85,10 @@ func (s *State) Scrape(now time.Time, body []byte) Result {
 	s.last, s.at, s.whole = cur, now, !text.Partial && text.Cut == 0 && text.BadLines == 0
 	return res
 }
+
+// Incomplete says that the text of the last scrape was cut: a counter that was not in it is
+// not new when the next one has it.
+func (s *State) Incomplete() { s.whole = false }
 
 // noteReset tells of a restart, or of an address that cannot be read as one server.
 func (s *State) noteReset(reset bool, res *Result, why string) {

@@ -1,0 +1,302 @@
+package scrape
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/collector/source"
+	"github.com/stepscope/stepscope/collector/wire"
+	"github.com/stepscope/stepscope/engine/foreign"
+	"github.com/stepscope/stepscope/store"
+)
+
+const (
+	// quietAfter is how many scrapes without a value make a target quiet.
+	quietAfter = 6
+	// silentAfter is how many intervals without an answer are told as a silence afterwards.
+	silentAfter = 3
+	// maxNames bounds the lists of missing and unknown names in a report.
+	maxNames = 200
+)
+
+// endpoint is one path of a server. Its fields up to mu are run's alone.
+type endpoint struct {
+	*Source
+	url     *url.URL
+	state   *foreign.State      // of a Prometheus text
+	drained *foreign.Iterations // of a list of iterations
+	columns map[kindOfRow]*columns
+	cut     int64              // values without a column
+	engines []store.EngineInfo // behind the address, as of the last reading
+	last    time.Time          // of the last answer that could be used
+	barren  int                // answers without a value in a row
+
+	mu     sync.Mutex
+	isList bool
+	t      wire.Target
+}
+
+func (s *Source) newEndpoint(path string) *endpoint {
+	e := &endpoint{Source: s, columns: map[kindOfRow]*columns{}, isList: s.kind == foreign.TensorRTLLM && path == metricsPath}
+	if s.base != nil {
+		u := *s.base
+		u.Path = strings.TrimRight(u.Path, "/") + "/" + strings.TrimLeft(path, "/")
+		e.url = &u
+		e.t.Name = u.String()
+	}
+	e.t.Health = wire.Waiting
+	return e
+}
+
+// run scrapes at once and then at aligned times, each address with its own shift, so that a
+// fleet is not asked all at one moment.
+func (e *endpoint) run(ctx context.Context, sink source.Sink, more func(*endpoint)) error {
+	late := time.Duration(0)
+	for {
+		if err := e.scrape(ctx, sink, late, more); err != nil || ctx.Err() != nil {
+			return err
+		}
+		every := e.every(e.listed())
+		now := time.Now()
+		due := next(now, every, shift(e.url.String(), every))
+		timer := time.NewTimer(due.Sub(now))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		late = max(0, time.Since(due))
+	}
+}
+
+// next is the first time after now that lies shift behind a multiple of every.
+func next(now time.Time, every, shift time.Duration) time.Time {
+	return now.Add(every - time.Duration((now.UnixNano()-int64(shift))%int64(every)))
+}
+
+// shift spreads addresses over the interval, always in the same way.
+func shift(address string, every time.Duration) time.Duration {
+	h := fnv.New64a()
+	h.Write([]byte(address))
+	return time.Duration(h.Sum64() % uint64(every))
+}
+
+func (e *endpoint) listed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.isList
+}
+
+// scrape asks once. Only a sink that is closed is an error.
+func (e *endpoint) scrape(ctx context.Context, sink source.Sink, late time.Duration, more func(*endpoint)) error {
+	wait := min(max(e.every(e.listed()), minWait), maxWait)
+	a := e.get(ctx, e.url, wait, maxBody)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if a.problem != nil {
+		e.fail(a.problem, wire.Down)
+		return nil
+	}
+	res, problem := e.read(a, more)
+	if problem != nil {
+		e.fail(problem, wire.Quiet)
+		return nil
+	}
+	e.learnVersion(ctx, res)
+	if len(res.Readings) > 0 {
+		e.barren = 0
+	} else {
+		e.barren++
+	}
+	b, samples := e.batch(res, a.at, e.last)
+	if len(b.Engines) > 0 {
+		e.engines = b.Engines
+	}
+	e.silence(b, a.at)
+	e.last = a.at
+	if len(b.Rows)+len(b.Events) > 0 {
+		if err := sink.Put(ctx, b); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
+	e.succeed(res, a, samples, late)
+	return nil
+}
+
+// read maps an answer. What the address speaks is decided by the answer: an engine may
+// have been exchanged for another since.
+func (e *endpoint) read(a answer, more func(*endpoint)) (*foreign.Result, *trouble) {
+	body := bytes.TrimSpace(a.body)
+	isJSON := len(body) > 0 && (body[0] == '[' || body[0] == '{')
+	kind, _ := e.known()
+	if kind == "" {
+		if kind = detect(body, isJSON); kind == "" {
+			return nil, &trouble{
+				fmt.Sprintf("%s answers, but with no metrics of vLLM, SGLang or TensorRT-LLM", e.url),
+				"correct port and path, or set the kind of the engine; SGLang needs --enable-metrics, TensorRT-LLM return_perf_metrics: true",
+			}
+		}
+		if extra := e.learn(kind); extra != nil {
+			more(extra)
+		}
+	}
+	list := kind == foreign.TensorRTLLM && (isJSON || len(body) == 0 && e.listed())
+	e.mu.Lock()
+	e.isList = list
+	e.mu.Unlock()
+	var res foreign.Result
+	if list {
+		if e.drained == nil {
+			e.drained = foreign.NewIterations()
+		}
+		res = e.drained.Drain(a.at, a.body)
+	} else {
+		if e.state == nil {
+			e.state = foreign.NewState(kind)
+		}
+		res = e.state.Scrape(a.at, a.body)
+		if a.cut {
+			e.state.Incomplete()
+		}
+	}
+	if len(res.Readings) == 0 && res.Problem != nil {
+		return nil, &trouble{e.url.String() + ": " + words(res.Problem.What), words(res.Problem.Next)}
+	}
+	return &res, nil
+}
+
+// detect finds the kind of engine in an answer.
+func detect(body []byte, isJSON bool) string {
+	if isJSON {
+		return foreign.TensorRTLLM
+	}
+	kind, most := "", 0
+	for k, n := range foreign.Found(foreign.ParseText(body).Series) {
+		if n > most || n == most && k < kind {
+			kind, most = k, n
+		}
+	}
+	return kind
+}
+
+// silence tells of a time without answers, once it is over.
+func (e *endpoint) silence(b *store.Batch, now time.Time) {
+	if e.last.IsZero() || now.Sub(e.last) <= silentAfter*e.every(e.listed()) {
+		return
+	}
+	for _, info := range e.engines {
+		i := slices.IndexFunc(b.Engines, func(x store.EngineInfo) bool { return x.EngineKey == info.EngineKey })
+		if i < 0 {
+			i = len(b.Engines)
+			b.Engines = append(b.Engines, info)
+		}
+		b.Events = append(b.Events, store.Event{
+			Engine: int64(i), Kind: store.Silence, From: e.last.UnixNano(), To: now.UnixNano(), FromStep: -1, ToStep: -1, Count: 1,
+			Detail: "no metrics from " + e.url.String(),
+		})
+	}
+}
+
+// learnVersion asks vLLM and TensorRT-LLM for their version, once for each start of theirs.
+func (e *endpoint) learnVersion(ctx context.Context, res *foreign.Result) {
+	kind, version := e.known()
+	restarted := slices.ContainsFunc(res.Events, func(x foreign.Event) bool { return x.Kind == foreign.Reset })
+	if kind == foreign.SGLang || len(res.Readings) == 0 || version != "" && !restarted || !restarted && !e.last.IsZero() {
+		return
+	}
+	u := *e.base
+	u.Path = strings.TrimRight(u.Path, "/") + "/version"
+	a := e.get(ctx, &u, minWait, 4<<10)
+	var said struct {
+		Version string `json:"version"`
+	}
+	if a.problem != nil || json.Unmarshal(a.body, &said) != nil || len(said.Version) > 100 {
+		return // older servers have no such page
+	}
+	e.Source.mu.Lock()
+	e.version = said.Version
+	e.Source.mu.Unlock()
+}
+
+// fail notes why there is nothing.
+func (e *endpoint) fail(p *trouble, health wire.Health) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	count := int64(1)
+	if e.t.Problem != nil && e.t.Problem.What == p.what {
+		count += e.t.Problem.Count
+	}
+	e.t.Problem = &wire.Problem{Time: e.opt.Now(), What: p.what, Hint: p.next, Count: count}
+	e.t.Health = health
+}
+
+// succeed notes what an answer gave.
+func (e *endpoint) succeed(res *foreign.Result, a answer, samples int64, late time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := &e.t
+	t.Lines++
+	t.Samples += samples
+	t.Unreadable += int64(res.Skipped)
+	t.Lag = late
+	t.Health = wire.Up
+	if e.barren == 0 {
+		t.Last = a.at
+	} else if e.barren >= quietAfter {
+		t.Health = wire.Quiet
+	}
+	var p *trouble
+	switch {
+	case res.Problem != nil:
+		p = &trouble{e.url.String() + ": " + words(res.Problem.What), words(res.Problem.Next)}
+	case a.cut:
+		p = &trouble{fmt.Sprintf("%s answers with more than %d MB; the rest was left out", e.url, maxBody>>20), "look which series are so many, and switch them off in the engine"}
+	case e.cut > 0:
+		p = &trouble{fmt.Sprintf("%s: %d values beyond the limit of %d columns were left out", e.url, e.cut, maxColumns), "look which label has ever new values"}
+	case t.Health == wire.Quiet:
+		p = &trouble{fmt.Sprintf("%s: the last %d lists were empty", e.url, e.barren), "the engine is idle, or another reader takes the records first"}
+	}
+	t.Problem = nil
+	if p != nil {
+		t.Problem = &wire.Problem{Time: a.at, What: p.what, Hint: p.next, Count: 1}
+	}
+	t.Engines = t.Engines[:0:0]
+	for _, info := range e.engines {
+		t.Engines = append(t.Engines, info.EngineKey)
+	}
+	if len(res.Missing) > 0 || len(res.Readings) > 0 && e.barren == 0 {
+		t.Missing = t.Missing[:0:0]
+		for _, m := range res.Missing {
+			if len(t.Missing) < maxNames {
+				t.Missing = append(t.Missing, m.Key+": "+words(m.Reason))
+			}
+		}
+		t.Unknown = res.Unknown[:min(len(res.Unknown), maxNames)]
+	}
+}
+
+// target is the state as a report has it.
+func (e *endpoint) target(kind string) wire.Target {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := e.t
+	t.Kind, t.Source = kind, "metrics"
+	if e.isList {
+		t.Source = "iterations"
+	}
+	t.Engines = slices.Clone(t.Engines)
+	return t
+}

@@ -1,0 +1,439 @@
+package scrape
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/collector/wire"
+	"github.com/stepscope/stepscope/engine/foreign"
+	"github.com/stepscope/stepscope/engine/ledger"
+	"github.com/stepscope/stepscope/store"
+)
+
+// memory is a sink that keeps what it gets.
+type memory struct {
+	mu      sync.Mutex
+	batches []*store.Batch
+	got     chan struct{}
+}
+
+func newMemory() *memory { return &memory{got: make(chan struct{}, 1000)} }
+
+func (m *memory) Put(_ context.Context, b *store.Batch) error {
+	if err := b.Check(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.batches = append(m.batches, b)
+	m.mu.Unlock()
+	m.got <- struct{}{}
+	return nil
+}
+
+func (m *memory) Position(string) string { return "" }
+
+// wait waits for n more batches.
+func (m *memory) wait(t *testing.T, n int) []*store.Batch {
+	t.Helper()
+	for range n {
+		select {
+		case <-m.got:
+		case <-time.After(10 * time.Second):
+			t.Fatal("no batch in 10 s")
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.batches)
+}
+
+// value finds a value of the first row of a batch that has it.
+func value(b *store.Batch, engine, metric, label string) float64 {
+	for _, r := range b.Rows {
+		if b.Engines[r.Engine].Name != engine {
+			continue
+		}
+		for i, c := range b.Layouts[r.Layout].Columns {
+			if c == (store.Column{Metric: metric, Label: label}) && i < len(r.Values) && !math.IsNaN(r.Values[i]) {
+				return r.Values[i]
+			}
+		}
+	}
+	return math.NaN()
+}
+
+// fixture reads an engine's text.
+func fixture(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../engine/foreign/testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// server answers with one text after the other, then with the last one.
+func server(t *testing.T, path string, texts ...string) *httptest.Server {
+	t.Helper()
+	var mu sync.Mutex
+	n := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case r.URL.Path == "/version":
+			io.WriteString(w, `{"version":"0.13.1"}`)
+		case r.URL.Path == path+"/":
+			http.Redirect(w, r, path, http.StatusTemporaryRedirect)
+		case r.URL.Path != path:
+			http.NotFound(w, r)
+		default:
+			io.WriteString(w, texts[min(n, len(texts)-1)])
+			n++
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// start runs a source until the test ends.
+func start(t *testing.T, opt Options) (*Source, *memory) {
+	t.Helper()
+	if opt.Every == 0 {
+		opt.Every = 20 * time.Millisecond
+	}
+	opt.Deployment = "d"
+	s, m := New(opt), newMemory()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx, m) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	return s, m
+}
+
+// clockBy makes times that are one step apart, whatever the real clock says.
+func clockBy(step time.Duration) func() time.Time {
+	var mu sync.Mutex
+	t := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		t = t.Add(step)
+		return t
+	}
+}
+
+func TestScrapeVLLM(t *testing.T) {
+	srv := server(t, "/metrics", fixture(t, "vllm-2026-08.1.txt"), fixture(t, "vllm-2026-08.2.txt"))
+	src, m := start(t, Options{Kind: foreign.VLLM, Address: srv.URL, Host: "node7", Parallel: "tp8"})
+	got := m.wait(t, 2)
+	first, second := got[0], got[1]
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(srv.URL, "http://"))
+	name := "node7:" + port // a loopback address is the collector's own host
+	if e := first.Engines[0]; e.Name != name || e.Deployment != "d" || e.Kind != "vllm" || e.Host != "node7" || e.Model != "m-70b" || e.Parallel != "tp8" || e.Rank != -1 || e.GPU != -1 || e.Version != "0.13.1" {
+		t.Errorf("%+v", e)
+	}
+	if v := value(first, name, "running", ""); v != 30 {
+		t.Errorf("running %v", v)
+	}
+	if v := value(first, name, "completion_TPS", ""); !math.IsNaN(v) {
+		t.Errorf("a rate after one scrape: %v", v)
+	}
+	// Ratios don't depend on the interval.
+	for metric, want := range map[string]float64{"prefill_caching_rate": 0.4, "accept_len": 2.8, "TTFT_avg": 150, "TTFT_count": 50} {
+		if v := value(second, name, metric, ""); math.Abs(v-want) > 1e-9 {
+			t.Errorf("%s %v, want %v", metric, v, want)
+		}
+	}
+	// The layout has only grown, and what it had stands where it stood.
+	a, b := first.Layouts[0].Columns, second.Layouts[0].Columns
+	if len(b) <= len(a) || !slices.Equal(a, b[:len(a)]) {
+		t.Errorf("columns %v became %v", a, b)
+	}
+	third := m.wait(t, 1)[2]
+	if c := third.Layouts[0].Columns; len(c) != len(b) || &c[0] != &b[0] {
+		t.Error("the same columns are not the same slice")
+	}
+	x := src.Targets()[0]
+	if x.Source != "metrics" || x.Kind != "vllm" || x.Health != wire.Up || x.Problem != nil || x.Lines < 2 || x.Samples == 0 ||
+		len(x.Engines) != 1 || x.Engines[0].Name != name || !slices.Contains(x.Unknown, "vllm:nixl_num_failed_transfers_total") {
+		t.Errorf("%+v", x)
+	}
+	if i := slices.IndexFunc(x.Missing, func(s string) bool { return strings.HasPrefix(s, "mm_cache_hits: only with") }); i < 0 {
+		t.Errorf("missing %q", x.Missing)
+	}
+}
+
+func TestScrapeRates(t *testing.T) {
+	srv := server(t, "/metrics", fixture(t, "vllm-dp.1.txt"), fixture(t, "vllm-dp.2.txt"))
+	// Each look at the clock is 10 s later; a scrape looks once.
+	_, m := start(t, Options{Address: srv.URL + "/", Now: clockBy(10 * time.Second)}) // the kind is found out
+	got := m.wait(t, 2)
+	name := strings.TrimPrefix(srv.URL, "http://")
+	second := got[1]
+	seconds := float64(second.Rows[0].Time-got[0].Rows[0].Time) / 1e9
+	for engine, increase := range map[string]float64{"/engine0": 1000, "/engine1": 2000, "/engine10": 0} {
+		if v := value(second, name+engine, "completion_TPS", ""); math.Abs(v-increase/seconds) > 1e-9 {
+			t.Errorf("%s: %v tokens/s, want %v in %v s", engine, v, increase, seconds)
+		}
+	}
+	if len(second.Engines) != 3 {
+		t.Errorf("%+v", second.Engines)
+	}
+}
+
+func TestScrapeTensorRTLLM(t *testing.T) {
+	list := server(t, "/metrics", fixture(t, "trtllm-iterations.1.json"), "[]", fixture(t, "trtllm-iterations.2.json"), "[]")
+	src, m := start(t, Options{Address: list.URL})
+	got := m.wait(t, 2)
+	name := strings.TrimPrefix(list.URL, "http://")
+	if v := value(got[1], name, "step_ms", ""); v != 42 {
+		t.Errorf("step_ms %v", v)
+	}
+	var flags []store.Flags
+	for _, r := range got[1].Rows {
+		flags = append(flags, r.Flags)
+		if r.Step != 106 || got[1].Layouts[r.Layout].Section != "iteration" {
+			t.Errorf("%+v", r)
+		}
+	}
+	if !slices.Equal(flags, []store.Flags{0, store.PromptStep, store.DecodeStep}) {
+		t.Errorf("flags %v", flags)
+	}
+	// The kind is known now, so its other interface is tried too.
+	for range 500 {
+		if x := src.Targets(); len(x) == 2 && x[1].Problem != nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	x := src.Targets()
+	if len(x) != 2 || x[0].Source != "iterations" || x[0].Kind != "tensorrt-llm" || x[1].Source != "metrics" || x[1].Health != wire.Down ||
+		!strings.Contains(x[1].Problem.What, "404") || !strings.Contains(x[1].Problem.Hint, "return_perf_metrics") {
+		t.Errorf("%+v", x)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	low := strings.ReplaceAll(fixture(t, "vllm-2026-08.1.txt"), "generation_tokens_total{engine=\"0\",model_name=\"m-70b\"} 500000", "generation_tokens_total{engine=\"0\",model_name=\"m-70b\"} 5")
+	srv := server(t, "/metrics", fixture(t, "vllm-2026-08.2.txt"), low)
+	_, m := start(t, Options{Kind: foreign.VLLM, Address: srv.URL})
+	second := m.wait(t, 2)[1]
+	if len(second.Events) != 1 || second.Events[0].Kind != store.CounterReset || second.Events[0].From >= second.Events[0].To || second.Engines[second.Events[0].Engine].Kind != "vllm" {
+		t.Errorf("%+v", second.Events)
+	}
+}
+
+// problemOf waits for a target to have a problem.
+func problemOf(t *testing.T, s *Source) wire.Target {
+	t.Helper()
+	for range 1000 {
+		if x := s.Targets()[0]; x.Problem != nil {
+			return x
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("no problem: %+v", s.Targets())
+	return wire.Target{}
+}
+
+func TestProblems(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := closed.Addr().String()
+	closed.Close()
+	elsewhere := server(t, "/metrics", fixture(t, "vllm-dp.1.txt"))
+	answers := func(f http.HandlerFunc) string {
+		s := httptest.NewServer(f)
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	code := func(n int) string {
+		return answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(n) })
+	}
+	says := func(text string) string {
+		return answers(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) })
+	}
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = nil
+	t.Cleanup(secure.Close)
+	for _, c := range []struct {
+		name, kind, address string
+		health              wire.Health
+		what, hint          string
+	}{
+		{"refused", "", refused, wire.Down, "connection refused", "start the engine"},
+		{"no such host", "", "no-such-host.invalid:8000", wire.Down, "not known", "IP address"},
+		{"404 of SGLang", foreign.SGLang, code(404), wire.Down, "404", "--enable-metrics"},
+		{"404 of unknown", "", code(404), wire.Down, "404", "--enable-metrics"},
+		{"401", "", code(401), wire.Down, "401", "token"},
+		{"503", "", code(503), wire.Down, "503", "loading"},
+		{"redirect elsewhere", "", answers(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL+"/metrics", http.StatusFound)
+		}), wire.Down, "not followed", "address"},
+		{"redirect loop", "", answers(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/metrics", http.StatusFound)
+		}), wire.Down, "redirects", "curl"},
+		{"another engine", foreign.SGLang, says(fixture(t, "vllm-dp.1.txt")), wire.Quiet, "of vLLM", "kind"},
+		{"no engine", "", says("go_goroutines 7\n"), wire.Quiet, "no metrics of", "--enable-metrics"},
+		{"empty list", "", says("[]"), wire.Quiet, "empty", "enable_iter_perf_stats"},
+		{"an HTML page", foreign.VLLM, says("<html>"), wire.Quiet, "HTML", "port"},
+		{"protocol buffers", foreign.VLLM, answers(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/vnd.google.protobuf; encoding=delimited")
+		}), wire.Down, "protocol buffers", "proxy"},
+		{"plain HTTP", "", strings.Replace(elsewhere.URL, "http:", "https:", 1), wire.Down, "plain HTTP", "http://"},
+		{"unknown authority", "", secure.URL, wire.Down, "not trusted", "authority"},
+		{"broken off", foreign.VLLM, answers(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			io.WriteString(w, "vllm:num_requests_running 1\n")
+		}), wire.Down, "broke off after 28 bytes", "closed"},
+		{"a bad address", "", "ftp://x", wire.Down, "neither http nor https", "configuration"},
+		{"a name with a password", "", "http://u:p@x:1", wire.Down, "host:port", "configuration"},
+	} {
+		src, m := start(t, Options{Kind: c.kind, Address: c.address, Every: time.Hour})
+		x := problemOf(t, src)
+		if x.Health != c.health || !strings.Contains(x.Problem.What, c.what) || !strings.Contains(x.Problem.Hint, c.hint) {
+			t.Errorf("%s: %s, %+v", c.name, x.Health, x.Problem)
+		}
+		if len(m.got) != 0 {
+			t.Errorf("%s: %d batches", c.name, len(m.got))
+		}
+	}
+}
+
+// A server that hangs or drips is given up in time; the wait is shortened for the test.
+func TestSlowServers(t *testing.T) {
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	for what, handler := range map[string]http.HandlerFunc{
+		"did not answer within": func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+		},
+		"and then not the rest": func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				io.WriteString(w, "#\n")
+				w.(http.Flusher).Flush()
+				time.Sleep(5 * time.Millisecond)
+			}
+		},
+	} {
+		srv := httptest.NewServer(handler)
+		s := New(Options{Address: srv.URL})
+		a := s.get(t.Context(), s.endpoints[0].url, 200*time.Millisecond, maxBody)
+		if a.problem == nil || !strings.Contains(a.problem.what, what) || a.problem.next == "" {
+			t.Errorf("%+v", a.problem)
+		}
+		srv.CloseClientConnections()
+		srv.Close()
+	}
+}
+
+func TestBodies(t *testing.T) {
+	text := fixture(t, "vllm-dp.1.txt")
+	packed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") || r.Header.Get("Authorization") != "Bearer secret" {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		io.WriteString(z, text)
+		z.Close()
+	}))
+	t.Cleanup(packed.Close)
+	s := New(Options{Address: packed.URL, Token: "secret"})
+	a := s.get(t.Context(), s.endpoints[0].url, time.Second, maxBody)
+	if a.problem != nil || string(a.body) != text {
+		t.Errorf("%+v %d bytes", a.problem, len(a.body))
+	}
+	// Beyond the limit only whole lines are left.
+	a = s.get(t.Context(), s.endpoints[0].url, time.Second, 200)
+	if a.problem != nil || !a.cut || len(a.body) > 200 || !strings.HasPrefix(text, string(a.body)) || !strings.HasSuffix(string(a.body), "\n") {
+		t.Errorf("%+v", a)
+	}
+	// A redirect to the path with or without a slash is followed.
+	srv := server(t, "/prometheus/metrics", text)
+	s = New(Options{Address: srv.URL, Path: "/prometheus/metrics/"})
+	if a = s.get(t.Context(), s.endpoints[0].url, time.Second, maxBody); a.problem != nil || string(a.body) != text {
+		t.Errorf("%+v", a.problem)
+	}
+}
+
+func TestSchedule(t *testing.T) {
+	const every = 10 * time.Second
+	at := time.Unix(1_000_000_003, 0) // 3 s after a multiple of 10 s
+	for _, c := range []struct{ shift, wait time.Duration }{
+		{0, 7 * time.Second}, {2 * time.Second, 9 * time.Second}, {4 * time.Second, time.Second}, {3 * time.Second, every},
+	} {
+		if got := next(at, every, c.shift).Sub(at); got != c.wait {
+			t.Errorf("shift %v: in %v, want %v", c.shift, got, c.wait)
+		}
+	}
+	seen := map[time.Duration]bool{}
+	for i := range 64 {
+		d := shift(fmt.Sprintf("http://n%d:8000/metrics", i), every)
+		if d < 0 || d >= every {
+			t.Errorf("shift %v", d)
+		}
+		seen[d/time.Second] = true
+	}
+	if len(seen) < 8 {
+		t.Errorf("64 addresses share %d seconds of ten", len(seen))
+	}
+}
+
+func TestEngineName(t *testing.T) {
+	for in, want := range map[string]string{
+		"10.0.0.1:8000": "10.0.0.1:8000", "http://n1": "n1:80", "https://n1/a/": "n1:443/a", "localhost:1": "me:1", "[::1]:2": "me:2", "127.0.0.5:3": "me:3",
+	} {
+		if got := EngineName(in, "me"); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// Rows stay bounded however many new labels a server makes.
+func TestColumnsAreBounded(t *testing.T) {
+	var c columns
+	vals := func(from, n int) []float64 {
+		row, _ := c.fill(values(from, n))
+		return row
+	}
+	if row := vals(0, 3000); len(row) != 3000 {
+		t.Error(len(row))
+	}
+	row, cut := c.fill(values(2500, 3000)) // 500 known, 1000 fit
+	if len(row) != maxColumns || cut != 1500 || !math.IsNaN(row[0]) || row[2500] != 2500 {
+		t.Errorf("%d columns, %d cut", len(row), cut)
+	}
+}
+
+func values(from, n int) []ledger.Value {
+	var out []ledger.Value
+	for i := from; i < from+n; i++ {
+		out = append(out, ledger.Value{Key: "k", Label: fmt.Sprint(i), V: float64(i)})
+	}
+	return out
+}
