@@ -29,6 +29,8 @@ type CaptureCmd struct {
 
 	Follow bool `default:"true" negatable:"" help:"Print each state until all traces are stored; interrupting cancels what is not done."`
 	JSON   bool `name:"json" help:"Print the captures as JSON, at the end, instead of their states."`
+
+	Interval time.Duration `default:"1s" help:"Between two looks at the states."`
 }
 
 // Validate refuses what no engine would take.
@@ -36,13 +38,14 @@ func (c *CaptureCmd) Validate() error {
 	if c.Steps < 1 || c.Steps > profile.MaxSteps {
 		return fmt.Errorf("--steps %d: give 1 to %d", c.Steps, profile.MaxSteps)
 	}
+	if c.Interval < time.Millisecond {
+		return fmt.Errorf("--interval %s: give a time such as 1s", c.Interval)
+	}
 	_, err := newCapturesAPI(c.Server, c.Token)
 	return err
 }
 
 const (
-	// followEvery is how often states are asked for.
-	followEvery = time.Second
 	// serverAway is how long a server may be away before following gives up; captures go on without us.
 	serverAway = time.Minute
 	// cancelWait is how long the end of cancelled captures is awaited.
@@ -60,7 +63,7 @@ func (c *CaptureCmd) Run(ctx context.Context, streams *IO) error {
 	if err != nil {
 		return err
 	}
-	f := &follower{api: api, out: streams.Out, said: map[int64]map[store.CaptureState]bool{}, warned: map[int64]string{}}
+	f := &follower{api: api, out: streams.Out, every: c.Interval, said: map[int64]map[store.CaptureState]bool{}, warned: map[int64]string{}}
 	if c.JSON {
 		f.out = io.Discard
 	}
@@ -80,6 +83,7 @@ func (c *CaptureCmd) Run(ctx context.Context, streams *IO) error {
 type follower struct {
 	api    *capturesAPI
 	out    io.Writer
+	every  time.Duration
 	list   []captureAnswer
 	said   map[int64]map[store.CaptureState]bool
 	warned map[int64]string
@@ -90,7 +94,7 @@ func (f *follower) follow(ctx context.Context, problems io.Writer) error {
 	var away time.Time // since when the server does not answer
 	for !f.done() {
 		select {
-		case <-time.After(followEvery):
+		case <-time.After(f.every):
 		case <-ctx.Done():
 			return f.cancel(problems)
 		}
@@ -129,7 +133,7 @@ func (f *follower) cancel(problems io.Writer) error {
 			break
 		}
 		select {
-		case <-time.After(followEvery / 2):
+		case <-time.After(f.every):
 		case <-ctx.Done():
 			return errors.New("interrupted; not all captures have ended yet: the page /captures shows them")
 		}

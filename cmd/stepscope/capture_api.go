@@ -107,6 +107,7 @@ func (a *capturesAPI) call(ctx context.Context, method, path string, body, answe
 	if err != nil {
 		return err
 	}
+	req.Header.Set("User-Agent", "stepscope/"+version())
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -33,7 +33,7 @@ type hunt struct {
 	only  string          // the one file that the engine named; "" looks by match
 	match matcher         // which names may be of this recording
 	old   map[string]bool // names that were there before
-	since time.Time       // a name that tells an earlier time is of another recording
+	since time.Time       // when the engine was asked
 	count int             // files to expect, 0 unknown
 	ended <-chan struct{} // closed once the engine says that all is written; nil: it says nothing
 	over  <-chan struct{} // closed once the call that ends the recording is over, however; nil: there is none
@@ -41,7 +41,6 @@ type hunt struct {
 	until time.Time       // when a first file must be there; zero: Waits.Appear after the end
 
 	tracks  map[string]*track
-	early   string    // a file that was left because of the time in its name
 	odd     string    // a name that fits and is no regular file
 	endedAt time.Time // when ended was seen closed
 	overAt  time.Time // … or over
@@ -58,6 +57,7 @@ type track struct {
 	got     *file     // open once complete
 	res     inspected
 	lost    bool // given up: it doesn't end and doesn't grow
+	early   bool // its name tells a time before the request
 }
 
 // skew is how far the clocks of a node and of the collector may differ.
@@ -67,11 +67,14 @@ const skew = 2 * time.Second
 func (h *hunt) run() (found []*file, err error) {
 	w := h.s.r.cfg.Waits
 	h.tracks = map[string]*track{}
+	if h.old == nil {
+		h.old = map[string]bool{}
+	}
 	start := time.Now()
 	last := start.Add(w.Stop + w.Completion) // a file that grows for ever is none
 	defer func() {
 		for _, t := range h.tracks {
-			if t.got != nil && err != nil {
+			if t.got != nil && (err != nil || t.early) {
 				t.got.close()
 			}
 		}
@@ -117,15 +120,8 @@ func (h *hunt) look() error {
 }
 
 func (h *hunt) wanted(name string) bool {
-	info, ok := h.match(name)
-	if !ok || h.old[name] {
-		return false
-	}
-	if !info.time.IsZero() && info.time.Before(h.since.Add(-skew)) {
-		h.early = max(h.early, name)
-		return false
-	}
-	return true
+	_, ok := h.match(name)
+	return ok && !h.old[name]
 }
 
 func (h *hunt) lookAt(name string) error {
@@ -150,9 +146,15 @@ func (h *hunt) lookAt(name string) error {
 		if info, ok := h.match(name); ok {
 			t.fileInfo = info
 		}
+		t.early = h.only == "" && !t.time.IsZero() && t.time.Before(h.since.Add(-skew))
+		if t.early && stat.ModTime().Before(h.since.Add(-skew)) {
+			h.old[name] = true // of another recording
+			return nil
+		}
 		h.tracks[name] = t
-		if len(h.tracks) == 1 && h.began != nil {
+		if h.began != nil && !t.early {
 			h.began()
+			h.began = nil
 		}
 	}
 	if t.size != stat.Size() || !t.mod.Equal(stat.ModTime()) {
@@ -213,19 +215,26 @@ func (h *hunt) inspect(name string, t *track) error {
 // judge says whether the hunt is over.
 func (h *hunt) judge(now time.Time, last bool) (bool, error) {
 	w := h.s.r.cfg.Waits
-	if len(h.tracks) == 0 {
+	if !h.any() {
 		until := h.until
 		if until.IsZero() && !h.overAt.IsZero() {
 			until = h.overAt.Add(w.Appear)
 		}
-		if last || !until.IsZero() && now.After(until) {
+		over := last || !until.IsZero() && now.After(until)
+		switch {
+		case h.settleForEarly(now, over):
+		case over && len(h.tracks) == 0:
 			return false, h.nothing()
+		case over:
+			return false, h.incomplete()
+		default:
+			return false, nil
 		}
-		return false, nil
 	}
 	complete, open := 0, 0
 	for name, t := range h.tracks {
 		switch {
+		case t.early:
 		case t.got != nil:
 			complete++
 		case t.lost:
@@ -259,11 +268,39 @@ func (h *hunt) judge(now time.Time, last bool) (bool, error) {
 		return false, h.incomplete()
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.tracks)) {
-		if t := h.tracks[name]; t.lost {
+		if t := h.tracks[name]; t.lost && !t.early {
 			h.s.warn(fmt.Sprintf("%s is left where it is: %s", short(name), t.res.why))
 		}
 	}
 	return true, nil
+}
+
+// any says whether there is a file whose name and time fit.
+func (h *hunt) any() bool {
+	for _, t := range h.tracks {
+		if !t.early {
+			return true
+		}
+	}
+	return false
+}
+
+// settleForEarly takes new files whose names tell a time before the request, when no better ones came for a while: the
+// node's clock is off, or the zone that the configuration tells. Before that they may be of an earlier recording that was
+// still being written.
+func (h *hunt) settleForEarly(now time.Time, over bool) bool {
+	taken := false
+	for name, t := range h.tracks {
+		if t.got != nil && (over || now.Sub(t.changed) > h.s.r.cfg.Waits.Stall) {
+			t.early, taken = false, true
+			h.s.warn(fmt.Sprintf("the name of %s tells a time before the request: check the node's clock and its zone in the configuration", short(name)))
+		}
+	}
+	if taken && h.began != nil {
+		h.began()
+		h.began = nil
+	}
+	return taken
 }
 
 // giveUp ends the wait for a file that doesn't grow. When the engine says that it is written, it is taken as it is.
@@ -294,7 +331,7 @@ func (h *hunt) giveUp(name string, t *track, now time.Time) error {
 func (h *hunt) files() []*file {
 	var all []*file
 	for _, name := range slices.Sorted(maps.Keys(h.tracks)) {
-		if t := h.tracks[name]; t.got != nil {
+		if t := h.tracks[name]; t.got != nil && !t.early {
 			all = append(all, t.got)
 		}
 	}
@@ -315,8 +352,6 @@ func (h *hunt) nothing() error {
 		f.what += fmt.Sprintf(" (%s on the engine's node)", h.dir.engine)
 	}
 	switch {
-	case h.early != "":
-		f.hint = fmt.Sprintf("%s is there, but its name tells a time before the request: set the zone of the engine's node, or its clock", short(h.early))
 	case h.odd != "":
 		f.hint = fmt.Sprintf("%s is there, but it is no regular file", short(h.odd))
 	default:

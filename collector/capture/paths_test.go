@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/engine/profile"
 	"github.com/stepscope/stepscope/engine/sim"
 	"github.com/stepscope/stepscope/store"
 )
@@ -298,7 +299,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// A recording that ends up at a wrong time says what to do about the zone.
+// A new file whose name tells a time before the request is taken when no better one comes: clocks and zones differ.
 func TestWrongZone(t *testing.T) {
 	var e *engine
 	e = newEngine(t, func(c *sim.Capture, w io.Writer) error {
@@ -308,7 +309,34 @@ func TestWrongZone(t *testing.T) {
 	})
 	target := e.target()
 	target.Zone = time.FixedZone("east", 8*3600) // names are read eight hours too early
-	g := newRig(t, target, func(c *Config) { c.Waits.Completion = 500 * time.Millisecond })
+	g := newRig(t, target)
 	g.r.Do(g.capture(1))
-	g.failed(1, "no trace appeared", "set the zone")
+	c := g.done(1)
+	if c.State != store.Stored || !strings.Contains(c.Warning, "check the node's clock and its zone") {
+		t.Errorf("%s: %s; warning %q", c.State, c.Error, c.Warning)
+	}
+}
+
+// An earlier recording that is still being written when the request comes is not taken for ours.
+func TestEarlierRecording(t *testing.T) {
+	var e *engine
+	ours := make(chan struct{})
+	e = newEngine(t, func(c *sim.Capture, w io.Writer) error {
+		e.m.Close(canceled())
+		<-ours
+		_, err := c.Write(w)
+		return err
+	})
+	g := newRig(t, e.target())
+	g.r.Do(g.capture(1))
+	g.wait(1, func(c store.Capture) bool { return strings.Contains(c.Warning, "watching") })
+	// Ours has its name already and is empty; the earlier one comes now and is whole at once.
+	early := profile.FileName{IP: ip("127.0.0.1"), GPU: 2, Rank: 3, Time: time.Now().Add(-10 * time.Second)}.String()
+	write(t, doc, e.dir, early)
+	time.Sleep(100 * time.Millisecond)
+	close(ours)
+	c := g.done(1)
+	if c.State != store.Stored || filepath.Base(c.Path) == early {
+		t.Errorf("%s: %s; path %q", c.State, c.Error, c.Path)
+	}
 }
