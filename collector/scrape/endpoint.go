@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/collector/rows"
 	"github.com/stepscope/stepscope/collector/source"
 	"github.com/stepscope/stepscope/collector/wire"
 	"github.com/stepscope/stepscope/engine/foreign"
@@ -33,8 +34,7 @@ type endpoint struct {
 	url     *url.URL
 	state   *foreign.State      // of a Prometheus text
 	drained *foreign.Iterations // of a list of iterations
-	columns map[kindOfRow]*columns
-	cut     int64              // values without a column
+	rows    *rows.Builder
 	engines []store.EngineInfo // behind the address, as of the last reading
 	last    time.Time          // of the last answer that could be used
 	barren  int                // answers without a value in a row
@@ -45,7 +45,7 @@ type endpoint struct {
 }
 
 func (s *Source) newEndpoint(path string) *endpoint {
-	e := &endpoint{Source: s, columns: map[kindOfRow]*columns{}, isList: s.kind == foreign.TensorRTLLM && path == metricsPath}
+	e := &endpoint{Source: s, rows: rows.NewBuilder(), isList: s.kind == foreign.TensorRTLLM && path == metricsPath}
 	if s.base != nil {
 		u := *s.base
 		u.Path = strings.TrimRight(u.Path, "/") + "/" + strings.TrimLeft(path, "/")
@@ -118,13 +118,10 @@ func (e *endpoint) scrape(ctx context.Context, sink source.Sink, late time.Durat
 	} else {
 		e.barren++
 	}
-	b, samples := e.batch(res, a.at, e.last)
-	if len(b.Engines) > 0 {
-		e.engines = b.Engines
-	}
-	e.silence(b, a.at)
+	samples := e.put(res, a.at, e.last)
+	e.silence(a.at)
 	e.last = a.at
-	if len(b.Rows)+len(b.Events) > 0 {
+	if b := e.rows.Take(); b != nil {
 		if err := sink.Put(ctx, b); err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -192,24 +189,6 @@ func detect(body []byte, isJSON bool) string {
 	return kind
 }
 
-// silence tells of a time without answers, once it is over.
-func (e *endpoint) silence(b *store.Batch, now time.Time) {
-	if e.last.IsZero() || now.Sub(e.last) <= silentAfter*e.every(e.listed()) {
-		return
-	}
-	for _, info := range e.engines {
-		i := slices.IndexFunc(b.Engines, func(x store.EngineInfo) bool { return x.EngineKey == info.EngineKey })
-		if i < 0 {
-			i = len(b.Engines)
-			b.Engines = append(b.Engines, info)
-		}
-		b.Events = append(b.Events, store.Event{
-			Engine: int64(i), Kind: store.Silence, From: e.last.UnixNano(), To: now.UnixNano(), FromStep: -1, ToStep: -1, Count: 1,
-			Detail: "no metrics from " + e.url.String(),
-		})
-	}
-}
-
 // learnVersion asks vLLM and TensorRT-LLM for their version, once for each start of theirs.
 func (e *endpoint) learnVersion(ctx context.Context, res *foreign.Result) {
 	kind, version := e.known()
@@ -264,8 +243,8 @@ func (e *endpoint) succeed(res *foreign.Result, a answer, samples int64, late ti
 		p = &trouble{e.url.String() + ": " + words(res.Problem.What), words(res.Problem.Next)}
 	case a.cut:
 		p = &trouble{fmt.Sprintf("%s answers with more than %d MB; the rest was left out", e.url, maxBody>>20), "look which series are so many, and switch them off in the engine"}
-	case e.cut > 0:
-		p = &trouble{fmt.Sprintf("%s: %d values beyond the limit of %d columns were left out", e.url, e.cut, maxColumns), "look which label has ever new values"}
+	case e.rows.Dropped() > 0:
+		p = &trouble{fmt.Sprintf("%s: %d values beyond the limit of %d columns were left out", e.url, e.rows.Dropped(), rows.MaxColumns), "look which label has ever new values"}
 	case t.Health == wire.Quiet:
 		p = &trouble{fmt.Sprintf("%s: the last %d lists were empty", e.url, e.barren), "the engine is idle, or another reader takes the records first"}
 	}

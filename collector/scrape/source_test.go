@@ -18,7 +18,6 @@ import (
 
 	"github.com/stepscope/stepscope/collector/wire"
 	"github.com/stepscope/stepscope/engine/foreign"
-	"github.com/stepscope/stepscope/engine/ledger"
 	"github.com/stepscope/stepscope/store"
 )
 
@@ -412,28 +411,4 @@ func TestEngineName(t *testing.T) {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}
-}
-
-// Rows stay bounded however many new labels a server makes.
-func TestColumnsAreBounded(t *testing.T) {
-	var c columns
-	vals := func(from, n int) []float64 {
-		row, _ := c.fill(values(from, n))
-		return row
-	}
-	if row := vals(0, 3000); len(row) != 3000 {
-		t.Error(len(row))
-	}
-	row, cut := c.fill(values(2500, 3000)) // 500 known, 1000 fit
-	if len(row) != maxColumns || cut != 1500 || !math.IsNaN(row[0]) || row[2500] != 2500 {
-		t.Errorf("%d columns, %d cut", len(row), cut)
-	}
-}
-
-func values(from, n int) []ledger.Value {
-	var out []ledger.Value
-	for i := from; i < from+n; i++ {
-		out = append(out, ledger.Value{Key: "k", Label: fmt.Sprint(i), V: float64(i)})
-	}
-	return out
 }
