@@ -158,6 +158,6 @@ func BenchmarkPointsDay(b *testing.B) {
 			}
 		})
 	}
-	query(b, 25*time.Hour, "hours")
+	query(b, 25*time.Hour, "last-hour-open")
 	query(b, 26*time.Hour, "folded")
 }

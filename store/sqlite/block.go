@@ -22,7 +22,7 @@ const (
 type block struct {
 	engine      int64
 	first, last int64
-	folded      bool
+	level       int      // of folding
 	pieces      [][]byte // rows
 	series      []packedSeries
 }
@@ -42,7 +42,7 @@ func insertBlock(tx *sql.Tx, e *chunk.Encoder, b *block) error {
 	}
 	var id int64
 	err := tx.QueryRow(`INSERT INTO series_block (engine, first, last, folded, chunk, chunks, data) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-		b.engine, b.first, b.last, b.folded, first, len(b.series), chunk.AppendPack(nil, b.pieces)).Scan(&id)
+		b.engine, b.first, b.last, b.level, first, len(b.series), chunk.AppendPack(nil, b.pieces)).Scan(&id)
 	if err != nil {
 		return err
 	}

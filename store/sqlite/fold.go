@@ -12,30 +12,43 @@ import (
 	"github.com/stepscope/stepscope/store/chunk"
 )
 
-// foldBytes bounds the packed bytes of a day that is folded; larger ones stay in hours.
+// foldBytes bounds the packed bytes of what is joined; larger days stay in hours.
 const foldBytes = 64 << 20
 
-// fold makes one block of an engine's blocks of a day, for all whole days before
-// a time. A year of a series is then 365 rows to look at, not 8,760. What came
-// late for a day joins it here.
+// folds are the spans over which blocks are joined and the levels they have then.
+// A step in between keeps the last 24 hours of a series at about ten blocks.
+var folds = []struct {
+	span  int64
+	level int
+}{{6 * hour, 1}, {day, 2}}
+
+// fold makes one block of an engine's blocks of six hours, then of a day, for all
+// that end before a time. A year of a series is then 365 rows to look at, not
+// 8,760. What came late joins its day here.
 func (s *Store) fold(ctx context.Context, before int64) error {
-	type engineDay struct{ engine, start int64 }
-	var days []engineDay
-	before -= before % day
-	err := s.read(ctx, func(tx *sql.Tx) error {
-		return each(tx, func(scan scanner) error {
-			var d engineDay
-			err := scan(&d.engine, &d.start)
-			days = append(days, d)
+	after := before - before%day // whole days need no step in between
+	for _, f := range folds {
+		if f.span == day {
+			after = 0
+		}
+		type window struct{ engine, start int64 }
+		var windows []window
+		err := s.read(ctx, func(tx *sql.Tx) error {
+			return each(tx, func(scan scanner) error {
+				var w window
+				err := scan(&w.engine, &w.start)
+				windows = append(windows, w)
+				return err
+			}, `SELECT DISTINCT engine, first - first % ?1 FROM series_block WHERE folded < 2 AND folded < ?2 AND first >= ?3 AND first < ?4`,
+				f.span, f.level, after, before-before%f.span)
+		})
+		if err != nil {
 			return err
-		}, `SELECT DISTINCT engine, first - first % ?1 FROM series_block WHERE folded = 0 AND first < ?2`, day, before)
-	})
-	if err != nil {
-		return err
-	}
-	for _, d := range days {
-		if err := s.foldDay(ctx, d.engine, d.start); err != nil {
-			return err
+		}
+		for _, w := range windows {
+			if err := s.foldWindow(ctx, w.engine, w.start, f.span, f.level); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -48,13 +61,13 @@ type storedBlock struct {
 	series            []packedSeries
 }
 
-func (s *Store) foldDay(ctx context.Context, engine, start int64) error {
+func (s *Store) foldWindow(ctx context.Context, engine, start, span int64, level int) error {
 	var stored []storedBlock
 	var alone []int64 // blocks that stay as they are
 	var folded []block
 	var gone []int64
 	err := s.read(ctx, func(tx *sql.Tx) (err error) {
-		stored, err = dayBlocks(tx, engine, start)
+		stored, err = blocksIn(tx, engine, start, start+span)
 		return err
 	})
 	if err != nil {
@@ -88,7 +101,7 @@ func (s *Store) foldDay(ctx context.Context, engine, start int64) error {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		// A block that came meanwhile would have a lesser id than one that it is later than.
 		var n int
-		err := tx.QueryRow(`SELECT count(*) FROM series_block WHERE engine = ? AND first >= ? AND first < ?`, engine, start, start+day).Scan(&n)
+		err := tx.QueryRow(`SELECT count(*) FROM series_block WHERE engine = ? AND first >= ? AND first < ?`, engine, start, start+span).Scan(&n)
 		if err != nil || n != len(stored) {
 			return errors.Join(err, errRaced)
 		}
@@ -101,11 +114,12 @@ func (s *Store) foldDay(ctx context.Context, engine, start int64) error {
 		}
 		var e chunk.Encoder
 		for i := range folded {
+			folded[i].level = level
 			if err := insertBlock(tx, &e, &folded[i]); err != nil {
 				return err
 			}
 		}
-		_, err = tx.Exec(`UPDATE series_block SET folded = 1 WHERE id IN (SELECT value FROM json_each(?))`, list(alone))
+		_, err = tx.Exec(`UPDATE series_block SET folded = ? WHERE id IN (SELECT value FROM json_each(?))`, level, list(alone))
 		return err
 	})
 	if errors.Is(err, errRaced) {
@@ -114,9 +128,9 @@ func (s *Store) foldDay(ctx context.Context, engine, start int64) error {
 	return err
 }
 
-// dayBlocks reads all blocks of an engine's day, by arrival. A day that is too
-// large comes without series, so that nothing in it is joined.
-func dayBlocks(tx *sql.Tx, engine, start int64) (out []storedBlock, err error) {
+// blocksIn reads all blocks of an engine that begin in a time range, by arrival.
+// If they are too large they come without series, so that none are joined.
+func blocksIn(tx *sql.Tx, engine, from, to int64) (out []storedBlock, err error) {
 	var total int64
 	err = each(tx, func(scan scanner) error {
 		var b storedBlock
@@ -130,7 +144,7 @@ func dayBlocks(tx *sql.Tx, engine, start int64) (out []storedBlock, err error) {
 		}
 		out = append(out, b)
 		return nil
-	}, `SELECT id, chunk, chunks, data FROM series_block WHERE engine = ? AND first >= ? AND first < ? ORDER BY id`, engine, start, start+day)
+	}, `SELECT id, chunk, chunks, data FROM series_block WHERE engine = ? AND first >= ? AND first < ? ORDER BY id`, engine, from, to)
 	for i := range out {
 		if err != nil {
 			break
@@ -195,7 +209,7 @@ func join(engine int64, group []storedBlock) (block, error) {
 		}
 	}
 	last := sorted[len(sorted)-1].rows.Times
-	out := block{engine: engine, folded: true, first: sorted[0].rows.Times[0], last: last[len(last)-1]}
+	out := block{engine: engine, first: sorted[0].rows.Times[0], last: last[len(last)-1]}
 	at := map[[2]int]int{} // where each block's piece lies now
 	for i, p := range sorted {
 		out.pieces = append(out.pieces, group[p.block].pieces[p.piece])
@@ -257,7 +271,7 @@ func rebuild(engine int64, group []storedBlock, pieces []pieceAt) (block, error)
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all.Times[a], all.Times[b]) })
 	rows := chunk.Rows{Times: take(all.Times, order), Steps: take(all.Steps, order), Flags: take(all.Flags, order)}
-	out := block{engine: engine, folded: true, first: rows.Times[0], last: rows.Times[len(order)-1]}
+	out := block{engine: engine, first: rows.Times[0], last: rows.Times[len(order)-1]}
 	var cuts []int // ends of the new pieces
 	for i := 1; i <= len(order); i++ {
 		start := 0

@@ -2,8 +2,8 @@
 
 -- When and how the rows of one engine were taken, in pieces of at most an hour,
 -- as package store/chunk packs them. All series whose values came in these rows
--- share it. A loose block has one piece; folding makes one block of those of a
--- day. Its chunks have the ids from chunk on. Of two blocks of an engine's day
+-- share it. A loose block has one piece; folding makes one block of those of six
+-- hours (folded = 1), then of a day (2). Its chunks have the ids from chunk on. Of two blocks of an engine's day
 -- that have a series in common, the one with the greater id came later.
 CREATE TABLE series_block (
   id     INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -17,7 +17,7 @@ CREATE TABLE series_block (
 ) STRICT;
 CREATE INDEX series_block_engine ON series_block (engine, first, last);
 CREATE INDEX series_block_last ON series_block (last);
-CREATE INDEX series_block_loose ON series_block (first, engine) WHERE folded = 0;
+CREATE INDEX series_block_loose ON series_block (first, engine) WHERE folded < 2;
 
 -- The values of one series in a block, piece by piece.
 CREATE TABLE series_chunk (
