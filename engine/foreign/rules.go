@@ -363,3 +363,12 @@ func ratioOfSum(key string, a, b from) rule {
 		return one(key, "", x/(x+y), ok && ok2 && x+y > 0)
 	}}
 }
+
+// InMetrics says whether a kind of engine has a metric in its Prometheus text in at least
+// one version or setting.
+func InMetrics(kind, key string) bool {
+	if base := baseKey(key); base != "" {
+		key = base
+	}
+	return slices.ContainsFunc(rulesOf(kind), func(r rule) bool { return r.key == key })
+}
