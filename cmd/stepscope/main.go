@@ -1,5 +1,5 @@
-// Command stepscope shows where an inference engine's steps spend their time:
-// it serves the pages, keeps traces, and reads them in a terminal.
+// Command stepscope shows where the time of LLM inference deployments goes: it
+// collects from engines, serves the pages, compares, and reads traces in a terminal.
 package main
 
 import (
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, streams *IO) int {
 	exit := -1
 	parser, err := kong.New(&cli,
 		kong.Name("stepscope"),
-		kong.Description("Reads profiler traces of inference engines, and shows steps, phases and batch shapes."),
+		kong.Description("Shows where the time of LLM inference deployments goes: traces, statistics, comparisons."),
 		kong.Vars{"version": version(), "scenarios": strings.Join(sim.BuiltinNames(), ", ")},
 		kong.Writers(streams.Out, streams.Err),
 		kong.Exit(func(code int) { exit = code }),
