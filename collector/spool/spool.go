@@ -140,11 +140,16 @@ func (s *Spool) Append(b *store.Batch) error {
 	case b.Seq <= s.seq:
 		return nil
 	}
+	// What the server would refuse is refused while the collector still has it.
+	if err := b.Check(); err != nil {
+		return err
+	}
 	rec, err := appendRecord(nil, kindBatch, 0, b)
 	if err != nil {
 		return err
 	}
-	if err := s.makeRoom(int64(len(rec))); err != nil {
+	// A new segment may be due, here or in making room, with about as large a snapshot as the last.
+	if err := s.makeRoom(int64(len(rec) + 2*len(s.segments[len(s.segments)-1].snapshot))); err != nil {
 		return err
 	}
 	if a := s.active; a == nil || a.size >= s.opt.Segment || a.pending == 0 && a.size >= min(lean, s.opt.Segment) {

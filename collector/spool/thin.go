@@ -8,8 +8,9 @@ import (
 	"github.com/stepscope/stepscope/store"
 )
 
-// thinnedText is the Detail of events that tell of thinned rows.
-const thinnedText = "rows were thinned: the server was away and the spool was full"
+// thinnedText is the Detail of events that tell of thinned rows. It is short:
+// there may be one in every batch, and it must not cost more than the rows did.
+const thinnedText = "spool full"
 
 // makeRoom thins until add more bytes fit. The spool is locked.
 func (s *Spool) makeRoom(add int64) error {
@@ -72,8 +73,8 @@ func (s *Spool) thin(seg *segment) error {
 		level = min(level, moved.level)
 		at = append(at, moved)
 	}
-	if dropped == 0 {
-		seg.thinned = true // rewriting could only lose what was acknowledged
+	if size := int64(len(seg.snapshot) + len(data)); dropped == 0 || size > seg.size-seg.size/32 {
+		seg.thinned = true // nothing to win: the rows are as small as what tells of them
 		return nil
 	}
 	fresh, err := s.begin(seg.number, seg.snapshot, data)
