@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -31,6 +32,7 @@ type batcher struct {
 	link wire.Link
 	name string
 	log  *slog.Logger
+	hurry
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when room was made or something came
@@ -41,8 +43,9 @@ type batcher struct {
 	refused int64             // rows that the server will never take
 }
 
-func newBatcher(link wire.Link, name string, log *slog.Logger, positions []store.Position) *batcher {
-	b := &batcher{link: link, name: name, log: log, changed: make(chan struct{}), known: map[string]string{}}
+func newBatcher(opt *Options, positions []store.Position) *batcher {
+	b := &batcher{link: opt.Link, name: opt.name(), log: opt.Log, hurry: opt.hurry, changed: make(chan struct{}), known: map[string]string{}}
+	b.batch, b.retry = cmp.Or(b.batch, batchAge), cmp.Or(b.retry, lastRetry)
 	for _, p := range positions {
 		b.known[p.Source] = p.Value
 	}
@@ -104,7 +107,7 @@ func (b *batcher) next(stop context.Context) *store.Batch {
 		switch {
 		case b.pending.empty():
 			age = 0
-		case b.pending.size() >= 1, age >= batchAge, stop.Err() != nil:
+		case b.pending.size() >= 1, age >= b.batch, stop.Err() != nil:
 			full := b.pending.take()
 			b.signal()
 			b.mu.Unlock()
@@ -117,7 +120,7 @@ func (b *batcher) next(stop context.Context) *store.Batch {
 		}
 		var old <-chan time.Time
 		if !empty {
-			old = time.After(batchAge - age)
+			old = time.After(b.batch - age)
 		}
 		select {
 		case <-wait:
@@ -171,7 +174,7 @@ func (b *batcher) deliver(ctx context.Context, batch *store.Batch) bool {
 			return false
 		case <-time.After(pause):
 		}
-		pause = min(2*pause, lastRetry)
+		pause = min(2*pause, b.retry)
 	}
 }
 

@@ -20,7 +20,7 @@ func Run(ctx context.Context, opt Options) error {
 	if err != nil {
 		return err
 	}
-	b := newBatcher(opt.Link, opt.name(), opt.Log, welcome.Positions)
+	b := newBatcher(&opt, welcome.Positions)
 	m := newManager(&opt, b)
 
 	// Delivering goes on for a while after everything else has stopped.

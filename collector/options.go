@@ -30,7 +30,12 @@ type Options struct {
 	Suffix  string    // of the host's name as this collector's name, where the configuration gives none
 	Version string
 	Log     *slog.Logger // nil: [slog.Default]
+
+	hurry hurry // tests
 }
+
+// hurry makes a collector deliver sooner than is cheap. Zero values are the defaults.
+type hurry struct{ poll, batch, retry time.Duration }
 
 // name is the collector's at the server.
 func (o *Options) name() string { return cmp.Or(o.Config.Name, hostName()+o.Suffix) }

@@ -25,7 +25,7 @@ func (m *manager) targets(c *config.Config) map[string]func() source.Source {
 					Deployment: d.Name, Host: cmp.Or(l.Host, d.Host), HostInNames: d.HostInNames,
 					Role: d.Role, Model: d.Model, Parallel: d.Parallel,
 				},
-				Patterns: l.Paths, Zone: zone(l.Zone), Start: l.Start, Stdin: m.opt.Stdin, Claims: &m.claims,
+				Patterns: l.Paths, Zone: zone(l.Zone), Start: l.Start, Stdin: m.opt.Stdin, Claims: &m.claims, Poll: m.opt.hurry.poll,
 			}
 			list[fmt.Sprintf("log %q %+v %q %d", l.Paths, opt.Identity, l.Zone, l.Start)] = func() source.Source { return logs.New(opt) }
 		}

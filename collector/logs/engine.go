@@ -19,15 +19,16 @@ type progress struct {
 	Step  int64 `json:"s"`           // of the last line, −1 before the first
 	Every int64 `json:"e"`           // steps between two lines as far as learned, 0 unknown
 	Wide  int64 `json:"w,omitempty"` // step of the line that Every was learned from, while no other has confirmed it
+	Time  int64 `json:"t"`           // of the last line, ns
 	First int64 `json:"f,omitempty"` // first step after a restart, if that was not 0 and Every was not known yet
 }
 
 // engine is what is known of one engine. Its exported fields are what is kept between runs.
 type engine struct {
 	Sections [len(sections)]progress `json:"p"`
-	NCCL     int64                   `json:"n"`           // step of the last [nccl_memory] line, −1 before
+	NCCL     progress                `json:"n"`
+	Gap      [2]int64                `json:"g,omitzero"`  // first and last step of the last gap told
 	Last     int64                   `json:"t"`           // time of the last line, ns
-	Stats    int64                   `json:"a"`           // time of the last [stats] line, ns
 	Pace     int64                   `json:"i"`           // usual time between two [stats] lines, ns, 0 unknown
 	Began    int64                   `json:"r,omitempty"` // time of the last restart, ns
 
@@ -42,7 +43,7 @@ type engine struct {
 }
 
 func newEngine(info store.EngineInfo, saved string) *engine {
-	e := &engine{info: info, NCCL: -1, layouts: map[ledger.Section]*layout{}, index: -1}
+	e := &engine{info: info, NCCL: progress{Step: -1}, layouts: map[ledger.Section]*layout{}, index: -1}
 	for i := range e.Sections {
 		e.Sections[i].Step = -1
 	}
@@ -87,22 +88,16 @@ func (e *engine) see(s sight) (flags store.Flags, events []store.Event) {
 		last = s.time
 	}
 	i := slices.Index(sections[:], s.section)
-	if i < 0 { // [nccl_memory] comes when it likes
-		if s.step < e.NCCL {
-			e.restart(s, e.NCCL, last, event)
-		}
-		e.NCCL = s.step
-		flags |= e.clock(s, 0, event)
-		e.Last = s.time
-		return flags, events
+	p := &e.NCCL // which comes when it likes: nothing of it is ever missing
+	if i >= 0 {
+		p = &e.Sections[i]
 	}
-	p := &e.Sections[i]
 	apart := s.step - p.Step
 	// A lower step at a later time is a new life; at an earlier one it is an old line, read late. Without times only a
 	// far fall can tell.
 	fell := apart < -2*p.Every
 	if s.own {
-		fell = apart < 0 && s.time > last
+		fell = apart < 0 && s.time > p.Time
 	}
 	if p.Step >= 0 && (s.step == 0 || fell) {
 		e.restart(s, p.Step, last, event)
@@ -113,22 +108,24 @@ func (e *engine) see(s sight) (flags store.Flags, events []store.Event) {
 		}
 	}
 	next := p.Step < 0 || apart > 0
-	if p.Step >= 0 && apart > 0 {
+	flags |= e.clock(s, p, event)
+	if i >= 0 && p.Step >= 0 && apart > 0 {
 		for _, g := range p.gaps(s.step) {
+			if g = e.likely(s.section, g, p.Every); g.count == 0 {
+				continue
+			}
 			event(store.Gap, last, g.from, g.to, g.count, fmt.Sprintf("%d [%s] lines are missing, one for every %d steps", g.count, s.section, p.Every))
 		}
 	}
-	if next {
-		p.Step = s.step
-	}
 	if s.section == ledger.Stats {
-		flags |= e.clock(s, apart, event)
 		e.pace(s, apart == p.Every && next, flags, event)
-		e.Stats = s.time
-	} else {
-		flags |= e.clock(s, 0, event)
 	}
-	e.Last = s.time
+	if next {
+		p.Step, p.Time = s.step, s.time
+	}
+	if e.Last = s.time; i < 0 {
+		return flags, events
+	}
 	full := p.Every
 	if s.prompt {
 		full *= 5
@@ -161,6 +158,26 @@ func (e *engine) restart(s sight, was, last int64, event emit) {
 }
 
 type gap struct{ from, to, count int64 }
+
+// likely is the part of a gap that is to be told. An engine without work has no [cuda] lines: theirs count as lost only near
+// lines of other sections that are.
+func (e *engine) likely(section ledger.Section, g gap, every int64) gap {
+	if section == ledger.CUDA {
+		from, to := e.Gap[0]-every, e.Gap[1]+every
+		if e.Gap[0] == 0 && e.Gap[1] == 0 {
+			return gap{}
+		}
+		for g.from < from && g.count > 0 {
+			g.from, g.count = g.from+every, g.count-1
+		}
+		for g.to > to && g.count > 0 {
+			g.to, g.count = g.to-every, g.count-1
+		}
+		return g
+	}
+	e.Gap = [2]int64{g.from, g.to}
+	return g
+}
 
 // gaps learns how far lines are apart and returns what is missing before the line of a step above the last one.
 func (p *progress) gaps(step int64) (list []gap) {
@@ -200,18 +217,18 @@ const (
 
 // clock compares a line's time with what it should be. A [stats] line says itself how long its steps took: that tells a
 // pause of the engine from a jump of its clock.
-func (e *engine) clock(s sight, steps int64, event emit) store.Flags {
+func (e *engine) clock(s sight, p *progress, event emit) store.Flags {
 	if !s.own {
 		return store.ArrivalTime
 	}
 	jump := int64(0)
-	switch {
-	case e.Last == 0:
-	case s.time < e.Last-int64(backwards):
-		jump = s.time - e.Last
-	case steps > 0 && e.Stats != 0 && s.rate > 0 && steps == e.Sections[0].Every:
-		want := float64(steps) / s.rate * 1e9
-		if off := float64(s.time-e.Stats) - want; math.Abs(off) > math.Max(float64(leap), want/4) {
+	switch apart := s.step - p.Step; {
+	case p.Step < 0 || apart < 0: // nothing to compare with, or an old line
+	case s.time < p.Time-int64(backwards):
+		jump = s.time - p.Time
+	case s.rate > 0 && apart > 0 && apart == p.Every:
+		want := float64(apart) / s.rate * 1e9
+		if off := float64(s.time-p.Time) - want; math.Abs(off) > math.Max(float64(leap), want/4) {
 			jump = int64(off)
 		}
 	}
@@ -243,12 +260,13 @@ const (
 func (e *engine) pace(s sight, regular bool, flags store.Flags, event emit) {
 	was := e.live
 	e.live = s.live
-	if e.Stats == 0 || flags&store.ClockJump != 0 || !s.own && !(was && s.live) {
+	last := e.Sections[0].Time
+	if last == 0 || flags&store.ClockJump != 0 || !s.own && !(was && s.live) {
 		return
 	}
-	took := s.time - e.Stats
+	took := s.time - last
 	if e.Pace > 0 && took > max(silentTimes*e.Pace, int64(silentLeast)) {
-		event(store.Silence, e.Stats, -1, s.step, 0, fmt.Sprintf("no [stats] line for %v, usual is one every %v",
+		event(store.Silence, last, -1, s.step, 0, fmt.Sprintf("no [stats] line for %v, usual is one every %v",
 			time.Duration(took).Round(time.Second), time.Duration(e.Pace).Round(100*time.Millisecond)))
 		return
 	}

@@ -33,13 +33,14 @@ type Options struct {
 	Zone   *time.Location
 	Start  tail.Start
 	Stdin  io.Reader
+	Poll   time.Duration    // how often files are looked at; 0: 250 ms
 	Claims *Claims          // shared by all log sources of a collector
 	Now    func() time.Time // nil: time.Now
 }
 
 const (
-	// poll is how often files are looked at.
-	poll = 250 * time.Millisecond
+	// defaultPoll is how often files are looked at.
+	defaultPoll = 250 * time.Millisecond
 	// rescan is how often folders are.
 	rescan = 2 * time.Second
 	// takeRows are handed over at once.
@@ -63,6 +64,9 @@ type Source struct {
 func New(opt Options) *Source {
 	if opt.Now == nil {
 		opt.Now = time.Now
+	}
+	if opt.Poll <= 0 {
+		opt.Poll = defaultPoll
 	}
 	if opt.Zone == nil {
 		opt.Zone = time.Local
@@ -137,7 +141,7 @@ func (s *Source) Run(ctx context.Context, sink source.Sink) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(poll):
+		case <-time.After(r.opt.Poll):
 		}
 	}
 	return nil
@@ -271,7 +275,7 @@ func (r *run) read(f *following) (got bool, err error) {
 	f.gone = time.Time{}
 	r.mapper.Begin()
 	before := r.mapper.Counts()
-	place := Place{Path: c.Path, Ref: c.Modified, Arrival: now, Live: !f.idle.IsZero() && now.Sub(f.idle) < 4*poll}
+	place := Place{Path: c.Path, Ref: c.Modified, Arrival: now, Live: !f.idle.IsZero() && now.Sub(f.idle) < 4*r.opt.Poll}
 	r.mapper.Broken(ledger.TooLong, c.TooLong, &place)
 	r.mapper.Broken(ledger.Cut, c.Cut, &place)
 	tail.Lines(c.Data, func(at int, line []byte) {

@@ -1,0 +1,370 @@
+package collector
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/engine/ledger"
+	"github.com/stepscope/stepscope/engine/sim"
+	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/store/sqlite"
+)
+
+// STEPSCOPE_TORTURE is how many times the collector is killed in the long form (make torture).
+const tortureEnv = "STEPSCOPE_TORTURE"
+
+func kills(t *testing.T) int {
+	if s := os.Getenv(tortureEnv); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatalf("%s=%s: %v", tortureEnv, s, err)
+		}
+		return n
+	}
+	if testing.Short() {
+		return 6
+	}
+	return 20
+}
+
+// world writes the logs of simulated engines and remembers every line.
+type world struct {
+	t      *testing.T
+	dir    string
+	random *rand.Rand
+	mu     sync.Mutex
+	lines  []written
+	logs   []*logWriter
+	failed error
+}
+
+// written is a line as the engine gave it.
+type written struct {
+	rank    int
+	section ledger.Section
+	step    int64
+	time    int64
+	values  map[store.Column]float64
+}
+
+func (w written) String() string { return fmt.Sprintf("rank%d [%s] %d", w.rank, w.section, w.step) }
+
+// logWriter is a log that is rotated as it grows.
+type logWriter struct {
+	path   string
+	byCopy bool
+	size   int64
+	keep   int
+}
+
+const rotateAt = 150 << 10
+
+func (l *logWriter) append(text []byte) error {
+	f, err := os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	l.size += int64(len(text))
+	return errors.Join(err, f.Close())
+}
+
+// shift makes room for a new x.log.1.
+func (l *logWriter) shift() error {
+	for i := l.keep - 1; i > 0; i-- {
+		err := os.Rename(fmt.Sprintf("%s.%d", l.path, i), fmt.Sprintf("%s.%d", l.path, i+1))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// rotate turns the log; between is called where copytruncate loses lines.
+func (l *logWriter) rotate(between func() error) error {
+	if err := l.shift(); err != nil {
+		return err
+	}
+	l.size = 0
+	if !l.byCopy {
+		return os.Rename(l.path, l.path+".1")
+	}
+	text, err := os.ReadFile(l.path)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(l.path+".1", text, 0o600); err != nil {
+		return err
+	}
+	if err := between(); err != nil {
+		return err
+	}
+	l.size = 0
+	return os.Truncate(l.path, 0)
+}
+
+// prefix is what the engine's logger writes before a line.
+func prefix(at time.Time) string {
+	return at.UTC().Format("2006-01-02 15:04:05.000") + " INFO stats_logger: "
+}
+
+// line writes one line to its log: ranks 0 and 1 share one, rank 2 has its [stats] and its timers in two.
+func (w *world) line(at time.Time, line *ledger.Line) error {
+	at = at.Truncate(time.Millisecond)
+	text := append([]byte(prefix(at)), ledger.AppendLine(nil, line)...)
+	rec := written{rank: line.Rank, section: line.Section, step: line.Step, time: at.UnixNano(), values: map[store.Column]float64{}}
+	// The engine rounds as it writes: what it wrote is what must be stored.
+	for _, v := range ledger.Parse(nil, text)[0].Line.Values {
+		if m, ok := ledger.Lookup(v.Key); v.V == 0 && ok && m.ZeroIsAbsent || math.IsNaN(v.V) {
+			continue
+		}
+		rec.values[store.Column{Metric: v.Key, Label: v.Label}] = v.V
+	}
+	log := w.logs[0]
+	if line.Rank == 2 {
+		if log = w.logs[1]; line.Section != ledger.Stats {
+			log = w.logs[2]
+		}
+	}
+	w.mu.Lock()
+	w.lines = append(w.lines, rec)
+	w.mu.Unlock()
+	return log.append(append(text, '\n'))
+}
+
+// run steps the engines until ctx ends, and a while longer, so that a loss before the end shows.
+func (w *world) run(ctx context.Context) error {
+	const interval = 10
+	d := sim.DefaultDeployment()
+	d.Requests.Rate = 8 // never idle: engines without work have no [cuda] lines, which could not be told from lost ones
+	d.Logging.Interval, d.Logging.NCCLInterval = interval, 0
+	var engines []*sim.Engine
+	for rank := range 3 {
+		e, err := sim.NewEngine(sim.Config{
+			Deployment: d, Seed: 3, Index: rank, Rank: rank, GPU: rank, World: 3, Start: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC),
+			Emit: func(at time.Time, line *ledger.Line) { w.failed = errors.Join(w.failed, w.line(at, line)) },
+		})
+		if err != nil {
+			return err
+		}
+		engines = append(engines, e)
+	}
+	steps := func(n int) error {
+		for range n {
+			for _, e := range engines {
+				if err := errors.Join(e.Step(), w.failed); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if err := steps(30 * interval); err != nil { // nothing is lost before the intervals are learned
+		return err
+	}
+	for ctx.Err() == nil {
+		if err := steps(1 + w.random.IntN(2*interval)); err != nil {
+			return err
+		}
+		for _, l := range w.logs {
+			if l.size < rotateAt {
+				continue
+			}
+			err := l.rotate(func() error {
+				if w.random.IntN(2) == 0 {
+					return nil
+				}
+				return steps(w.random.IntN(3 * interval)) // these lines are lost unless somebody is quick
+			})
+			if err != nil {
+				return err
+			}
+		}
+		time.Sleep(time.Duration(w.random.IntN(8)) * time.Millisecond)
+	}
+	return steps(30 * interval)
+}
+
+// Kill the collector again and again, at any moment, while logs are rotated, its database is locked, its disk is full and
+// its acknowledgements get lost: in the end the store has every line exactly once, but for those that rotation destroyed,
+// and these are told as gaps.
+func TestTorture(t *testing.T) {
+	dir := t.TempDir()
+	w := &world{t: t, dir: dir, random: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)), logs: []*logWriter{
+		{path: filepath.Join(dir, "node.log"), keep: 60},
+		{path: filepath.Join(dir, "rank2.log"), keep: 60, byCopy: true},
+		{path: filepath.Join(dir, "rank2-timers.log"), keep: 60},
+	}}
+	db := filepath.Join(dir, "s.db")
+	n := kills(t)
+	ctx, stop := context.WithCancel(context.Background())
+	wrote := make(chan error, 1)
+	go func() { wrote <- w.run(ctx) }()
+	began := time.Now()
+	for i := range n {
+		c := w.child(db, "faults")
+		if i%4 == 3 {
+			time.Sleep(time.Duration(w.random.IntN(30)) * time.Millisecond)
+			release := lockWriter(t, db)
+			time.Sleep(time.Duration(w.random.IntN(300)) * time.Millisecond)
+			release()
+		}
+		time.Sleep(time.Duration(20+w.random.IntN(380)) * time.Millisecond)
+		if err := c.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Wait(); c.ProcessState.ExitCode() != -1 {
+			t.Fatalf("the collector ended by itself: %v\n%s", err, c.Stderr)
+		}
+	}
+	stop()
+	if err := <-wrote; err != nil {
+		t.Fatal(err)
+	}
+	c := w.child(db, "drain")
+	if err := c.Wait(); err != nil {
+		t.Fatalf("the last run: %v\n%s", err, c.Stderr)
+	}
+	lost := w.compare(db)
+	t.Logf("%d kills in %v, %d lines, %d of them destroyed by rotation and told", n, time.Since(began).Round(time.Second), len(w.lines), lost)
+}
+
+// child starts a collector in a process of its own.
+func (w *world) child(db, mode string) *exec.Cmd {
+	w.t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c := exec.Command(exe)
+	c.Env = append(os.Environ(), childEnv+"="+mode, "CHILD_DB="+db, "CHILD_LOGS="+filepath.Join(w.dir, "*.log"))
+	c.Stderr = &bytes.Buffer{}
+	if err := c.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = c.Process.Kill() }) // an error says that it has ended
+	return c
+}
+
+// gapText is how gaps are told.
+var gapText = regexp.MustCompile(`^(\d+) \[(\w+)\] lines are missing, one for every (\d+) steps$`)
+
+// compare checks what is stored against what was written, and returns how many lines are lost and told.
+func (w *world) compare(path string) int {
+	t := w.t
+	t.Helper()
+	ctx := context.Background()
+	db, err := sqlite.Open(ctx, path, store.Options{}.WithDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	engines, err := db.Engines(ctx, "torture")
+	if err != nil || len(engines) != 3 {
+		t.Fatalf("%d engines, error %v", len(engines), err)
+	}
+	ids := map[int64]int{}
+	var list []int64
+	for _, e := range engines {
+		ids[e.ID] = e.Rank
+		list = append(list, e.ID)
+	}
+	// What is told as lost.
+	told := map[string]int{}
+	events, err := db.Events(ctx, list, 0, store.MaxTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		m := gapText.FindStringSubmatch(e.Detail)
+		switch {
+		case e.Kind == store.Unreadable && strings.HasPrefix(e.Detail, string(ledger.Cut)):
+			continue
+		case e.Kind != store.Gap || m == nil:
+			t.Errorf("event %+v", e)
+			continue
+		}
+		every, _ := strconv.ParseInt(m[3], 10, 64)
+		count := int64(0)
+		for step := e.FromStep; step <= e.ToStep; step += every {
+			told[written{rank: ids[e.Engine], section: ledger.Section(m[2]), step: step}.String()]++
+			count++
+		}
+		if count != e.Count {
+			t.Errorf("event %+v counts %d lines", e, count)
+		}
+	}
+	// A value is known by engine, column, step and time. The sections' columns are different.
+	type point struct {
+		rank int
+		store.Column
+		step, time int64
+	}
+	got := map[point][]float64{}
+	err = db.Read(ctx, store.Selection{Engines: list, From: 0, To: store.MaxTime}, func(s *store.Series) error {
+		for i, v := range s.Values {
+			p := point{ids[s.Engine], s.Column, s.Steps[i], s.Times[i]}
+			got[p] = append(got[p], v)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost, wrong := 0, 0
+	for _, line := range w.lines {
+		here, missing := 0, 0
+		for column, v := range line.values {
+			p := point{line.rank, column, line.step, line.time}
+			switch stored := got[p]; {
+			case len(stored) == 0:
+				missing++
+			case len(stored) == 1 && stored[0] == v:
+				here++
+			default:
+				wrong++
+				if wrong < 10 {
+					t.Errorf("%s, %v: stored %v, written %v", line, column, stored, v)
+				}
+			}
+			delete(got, p)
+		}
+		switch times := told[line.String()]; {
+		case missing == 0 && times == 0:
+		case here == 0 && times == 1:
+			lost++
+		default:
+			wrong++
+			if wrong < 10 {
+				t.Errorf("%s: %d values stored, %d missing, told as lost %d times", line, here, missing, times)
+			}
+		}
+		delete(told, line.String())
+	}
+	if len(got) > 0 || len(told) > 0 {
+		t.Errorf("%d values and %d losses of lines that were never written: %v", len(got), len(told), slices.Sorted(maps.Keys(told)))
+	}
+	return lost
+}
+
+// quiet is a log for collectors whose trouble is intended.
+func quiet() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+}
