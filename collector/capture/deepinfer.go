@@ -47,7 +47,6 @@ func (s *session) deepInfer() ([]*file, error) {
 	// From here on the engine may be recording.
 	if context.Cause(s.ctx) != nil {
 		s.perturbed()
-		s.warn("the engine may still record, and leave its file in " + dir)
 		return nil, err
 	}
 	until := time.Now().Add(s.r.cfg.Waits.Appear)

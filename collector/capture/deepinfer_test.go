@@ -285,8 +285,8 @@ func TestDeepInferCancel(t *testing.T) {
 	g.r.Do(g.capture(1))
 	g.state(1, store.Asked)
 	g.r.Do(cancel(1))
-	if c := g.done(1); c.State != store.Cancelled || c.Error != "" {
-		t.Errorf("%s: %s", c.State, c.Error)
+	if c := g.done(1); c.State != store.Cancelled || c.Error != "" || !strings.Contains(c.Warning, "may still record") {
+		t.Errorf("%s: %s; warning %q", c.State, c.Error, c.Warning)
 	}
 	e.hang.Unlock()
 	g.r.Do(cancel(2), g.capture(2)) // the cancel may overtake

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,7 +106,11 @@ func (r *Runner) Close(ctx context.Context) error {
 		err = context.Cause(ctx)
 	}
 	r.stop()
-	<-ended
+	select {
+	case <-ended:
+	case <-time.After(time.Second): // in a call to a file system that hangs; nothing can end it
+		return cmp.Or(err, errors.New("a capture hangs in a call to the file system"))
+	}
 	r.told.Wait()
 	return err
 }
@@ -126,7 +131,7 @@ func (r *Runner) beginLocked(c store.Capture) *session {
 		return nil
 	}
 	if c, ok := r.done.get(c.ID); ok {
-		r.rep.tell(c)
+		r.rep.tell(c) // the server has missed it
 		return nil
 	}
 	c.Times = maps.Clone(c.Times)

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,26 +73,26 @@ func (s *session) join(m *member) {
 	s.r.rep.tell(m.c)
 }
 
-// cancelOne cancels one capture. The recording goes on for the others.
+// cancelOne cancels one capture, and says so at once: a folder that hangs must not keep anybody waiting. The recording
+// goes on for the others; without others the session ends.
 func (s *session) cancelOne(id int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	live := 0
 	for _, m := range s.members {
+		if m.c.ID == id && !m.out {
+			m.out = true
+			if m.c.State == store.Asked || m.c.State == store.PickedUp {
+				m.c.Warning = joinTexts(m.c.Warning, "the engine may still record, and leave its file in "+cmp.Or(s.dir, profile.DefaultOutputDir))
+			}
+			s.r.finishLocked(m.c, store.Cancelled, nil)
+		}
 		if !m.out {
 			live++
 		}
 	}
-	for _, m := range s.members {
-		if m.c.ID != id || m.out {
-			continue
-		}
-		if live == 1 {
-			s.cancel(errCancelled) // the session ends and tells
-			return
-		}
-		m.out = true
-		s.r.finishLocked(m.c, store.Cancelled, nil)
+	if live == 0 {
+		s.cancel(errCancelled)
 	}
 }
 
