@@ -17,18 +17,21 @@ import (
 var captureStates = map[store.CaptureState]bool{store.Queued: true, store.Asked: true, store.PickedUp: true, store.Captured: true,
 	store.Found: true, store.Stored: true, store.Failed: true, store.Cancelled: true}
 
-const captureColumns = `SELECT id, grp, deployment, engine, collector, asker, steps, output_dir, state, times, warning, error, hint, path, bytes, trace FROM capture `
+const captureColumns = `SELECT id, grp, deployment, engine, collector, asker, steps, output_dir, state, times, warning, error, hint, path, bytes, trace, more, note FROM capture `
 
 func scanCapture(scan scanner) (c store.Capture, err error) {
-	var times string
+	var times, more string
 	err = scan(&c.ID, &c.Group, &c.Engine.Deployment, &c.Engine.Name, &c.Collector, &c.By, &c.Steps, &c.OutputDir, &c.State, &times,
-		&c.Warning, &c.Error, &c.Hint, &c.Path, &c.Bytes, &c.TraceID)
+		&c.Warning, &c.Error, &c.Hint, &c.Path, &c.Bytes, &c.TraceID, &more, &c.Note)
 	if err != nil {
 		return store.Capture{}, err
 	}
 	var at map[store.CaptureState]int64
-	if err := json.Unmarshal([]byte(times), &at); err != nil {
-		return store.Capture{}, fmt.Errorf("%w: times of capture %d: %w", store.ErrCorrupt, c.ID, err)
+	if err := errors.Join(json.Unmarshal([]byte(times), &at), json.Unmarshal([]byte(more), &c.More)); err != nil {
+		return store.Capture{}, fmt.Errorf("%w: times or traces of capture %d: %w", store.ErrCorrupt, c.ID, err)
+	}
+	if len(c.More) == 0 {
+		c.More = nil
 	}
 	c.Times = make(map[store.CaptureState]time.Time, len(at))
 	for state, ns := range at {
@@ -54,11 +57,17 @@ func cleanCapture(c store.Capture) (store.Capture, error) {
 	if !captureStates[c.State] {
 		return c, fmt.Errorf("%w: a capture has no state %.40q", store.ErrInvalid, c.State)
 	}
-	for _, text := range []*string{&c.Group, &c.Collector, &c.By, &c.OutputDir, &c.Warning, &c.Error, &c.Hint, &c.Path} {
+	for _, text := range []*string{&c.Group, &c.Collector, &c.By, &c.OutputDir, &c.Warning, &c.Error, &c.Hint, &c.Path, &c.Note} {
 		*text = cleanDetail(*text)
+	}
+	if len(c.More) > maxMore {
+		return c, fmt.Errorf("%w: a capture with %d traces", store.ErrInvalid, len(c.More))
 	}
 	return c, nil
 }
+
+// maxMore is the most traces of a capture beside its own: an engine has not so many ranks.
+const maxMore = 1024
 
 // CreateCapture implements store.Captures. Without a state it is queued; the time of its state is now unless given.
 func (s *Store) CreateCapture(ctx context.Context, c store.Capture) (store.Capture, error) {
@@ -79,9 +88,9 @@ func (s *Store) CreateCapture(ctx context.Context, c store.Capture) (store.Captu
 				return err
 			}
 			var id int64
-			err = tx.QueryRow(`INSERT INTO capture (grp, deployment, engine, collector, asker, steps, output_dir, state, times, warning, error, hint, path, bytes, trace)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, c.Group, c.Engine.Deployment, c.Engine.Name, c.Collector, c.By, c.Steps,
-				c.OutputDir, c.State, times, c.Warning, c.Error, c.Hint, c.Path, c.Bytes, c.TraceID).Scan(&id)
+			err = tx.QueryRow(`INSERT INTO capture (grp, deployment, engine, collector, asker, steps, output_dir, state, times, warning, error, hint, path, bytes, trace, more, note)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, c.Group, c.Engine.Deployment, c.Engine.Name, c.Collector, c.By, c.Steps,
+				c.OutputDir, c.State, times, c.Warning, c.Error, c.Hint, c.Path, c.Bytes, c.TraceID, list(c.More), c.Note).Scan(&id)
 			if err != nil {
 				return err
 			}
@@ -120,8 +129,8 @@ func (s *Store) UpdateCapture(ctx context.Context, c store.Capture) error {
 			if err != nil {
 				return err
 			}
-			_, err = tx.Exec(`UPDATE capture SET collector = ?, output_dir = ?, state = ?, times = ?, warning = ?, error = ?, hint = ?, path = ?, bytes = ?, trace = ? WHERE id = ?`,
-				c.Collector, c.OutputDir, c.State, times, c.Warning, c.Error, c.Hint, c.Path, c.Bytes, c.TraceID, c.ID)
+			_, err = tx.Exec(`UPDATE capture SET collector = ?, output_dir = ?, state = ?, times = ?, warning = ?, error = ?, hint = ?, path = ?, bytes = ?, trace = ?, more = ?, note = ? WHERE id = ?`,
+				c.Collector, c.OutputDir, c.State, times, c.Warning, c.Error, c.Hint, c.Path, c.Bytes, c.TraceID, list(c.More), c.Note, c.ID)
 			return err
 		})
 	}

@@ -225,17 +225,8 @@ func putRows(tx *sql.Tx, rows []store.Row, engines, layouts []int64) error {
 	// OR FAIL: a failed statement is not taken back by itself, the transaction is.
 	// Otherwise SQLite journals the pages of each statement: a quarter of its time.
 	const insert, values = `INSERT OR FAIL INTO sample (engine, layout, time, step, flags, vals) VALUES `, `(?, ?, ?, ?, ?, ?)`
-	type stream struct{ engine, layout int }
-	streams := map[stream]bool{}
-	for i := range rows {
-		k := stream{rows[i].Engine, rows[i].Layout}
-		if streams[k] {
-			continue
-		}
-		streams[k] = true
-		if _, err := tx.Exec(`INSERT OR IGNORE INTO stream (engine, layout) VALUES (?, ?)`, engines[k.engine], layouts[k.layout]); err != nil {
-			return err
-		}
+	if err := putStreams(tx, rows, engines, layouts); err != nil {
+		return err
 	}
 	full, err := tx.Prepare(insert + strings.Repeat(values+", ", insertRows-1) + values)
 	if err != nil {
@@ -263,6 +254,60 @@ func putRows(tx *sql.Tx, rows []store.Row, engines, layouts []int64) error {
 		rows = rows[n:]
 	}
 	return nil
+}
+
+// putStreams notes which layouts engines have, and which of their columns have values.
+func putStreams(tx *sql.Tx, rows []store.Row, engines, layouts []int64) error {
+	type stream struct{ engine, layout int }
+	streams := map[stream][]byte{}
+	for i := range rows {
+		r := &rows[i]
+		k := stream{r.Engine, r.Layout}
+		seen := streams[k]
+		if seen == nil {
+			seen = make([]byte, (len(r.Values)+7)/8)
+			streams[k] = seen
+		}
+		for pos, v := range r.Values {
+			if v == v {
+				seen[pos/8] |= 1 << (pos % 8)
+			}
+		}
+	}
+	find, err := tx.Prepare(`SELECT seen FROM stream WHERE engine = ? AND layout = ?`)
+	if err != nil {
+		return err
+	}
+	defer find.Close()
+	for k, seen := range streams {
+		var old []byte
+		err := find.QueryRow(engines[k.engine], layouts[k.layout]).Scan(&old)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if err == nil && !merge(seen, old) {
+			continue
+		}
+		_, err = tx.Exec(`INSERT INTO stream (engine, layout, seen) VALUES (?, ?, ?) ON CONFLICT (engine, layout) DO UPDATE SET seen = excluded.seen`,
+			engines[k.engine], layouts[k.layout], seen)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge adds old's bits to seen's and says whether it had others.
+func merge(seen, old []byte) (more bool) {
+	for i := range seen {
+		var was byte
+		if i < len(old) {
+			was = old[i]
+		}
+		more = more || seen[i]&^was != 0
+		seen[i] |= was
+	}
+	return more
 }
 
 // appendValues packs a row's values.

@@ -100,19 +100,22 @@ func (s *Store) layouts(tx *sql.Tx, ids []int64) (map[int64]*layout, error) {
 // of deleted deployments left out.
 func (s *Store) plans(ctx context.Context, engines []int64, metrics []string) (out []plan, err error) {
 	err = s.read(ctx, func(tx *sql.Tx) error {
-		type stream struct{ engine, layout int64 }
+		type stream struct {
+			engine, layout int64
+			seen           []byte
+		}
 		var streams []stream
 		var ids []int64
 		seen := map[int64]bool{}
 		err := each(tx, func(scan scanner) error {
 			var st stream
-			err := scan(&st.engine, &st.layout)
+			err := scan(&st.engine, &st.layout, &st.seen)
 			streams = append(streams, st)
 			if !seen[st.layout] {
 				seen[st.layout], ids = true, append(ids, st.layout)
 			}
 			return err
-		}, `SELECT s.engine, s.layout FROM stream s JOIN engine e ON e.id = s.engine JOIN deployment d ON d.id = e.deployment
+		}, `SELECT s.engine, s.layout, s.seen FROM stream s JOIN engine e ON e.id = s.engine JOIN deployment d ON d.id = e.deployment
 			WHERE d.deleted IS NULL AND s.engine IN (SELECT value FROM json_each(?)) ORDER BY s.engine, s.layout`, list(engines))
 		if err != nil {
 			return err
@@ -129,6 +132,9 @@ func (s *Store) plans(ctx context.Context, engines []int64, metrics []string) (o
 			p := &out[len(out)-1]
 			l := layouts[st.layout]
 			for _, pos := range wanted[st.layout] {
+				if pos/8 >= len(st.seen) || st.seen[pos/8]>>(pos%8)&1 == 0 {
+					continue // never had a value
+				}
 				p.columns = append(p.columns, column{l.ids[pos], l.columns[pos], []place{{st.layout, int64(pos)}}})
 			}
 		}

@@ -222,22 +222,3 @@ func (s *Store) Read(ctx context.Context, sel store.Selection, yield func(*store
 	}
 	return nil
 }
-
-// Columns implements store.Samples.
-func (s *Store) Columns(ctx context.Context, sel store.Selection) (out []store.SeriesInfo, err error) {
-	err = s.Read(ctx, sel, func(r *store.Series) error {
-		out = append(out, store.SeriesInfo{Engine: r.Engine, Column: r.Column, First: r.Times[0], Last: r.Times[len(r.Times)-1]})
-		return nil
-	})
-	return out, err
-}
-
-// Latest implements store.Samples.
-func (s *Store) Latest(ctx context.Context, engines []int64, metrics []string, since int64) (out []store.Latest, err error) {
-	err = s.Read(ctx, store.Selection{Engines: engines, Metrics: metrics, From: since, To: store.MaxTime + 1}, func(r *store.Series) error {
-		n := len(r.Times) - 1
-		out = append(out, store.Latest{Engine: r.Engine, Column: r.Column, Time: r.Times[n], Step: r.Steps[n], Flags: r.Flags[n], Value: r.Values[n]})
-		return nil
-	})
-	return out, err
-}

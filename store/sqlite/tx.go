@@ -60,8 +60,11 @@ func list[T any](items []T) string {
 	return string(b)
 }
 
-// failure says where something failed and what to do about it.
+// failure says where something failed and what to do about it; no error stays none.
 func (s *Store) failure(what string, err error) error {
+	if err == nil {
+		return nil
+	}
 	next := ""
 	switch {
 	case errors.Is(err, store.ErrDiskFull):

@@ -27,12 +27,14 @@ func testCaptures(t *testing.T, open Open) {
 	// Who asked for what stays; times once set stay; the rest is replaced.
 	u := a
 	u.By, u.Steps, u.Collector, u.State, u.Path, u.Bytes = "another", 7, "node1", store.Found, "/tmp/x.json", 5
+	u.More, u.Note = []string{"t1", "t2"}, "slow since noon"
 	u.Times = map[store.CaptureState]time.Time{store.Queued: at.Add(time.Hour), store.Found: at.Add(time.Second)}
 	if err := st.UpdateCapture(t.Context(), u); err != nil {
 		t.Fatal(err)
 	}
 	want := a
 	want.Collector, want.State, want.Path, want.Bytes = "node1", store.Found, "/tmp/x.json", 5
+	want.More, want.Note = u.More, u.Note
 	want.Times = map[store.CaptureState]time.Time{store.Queued: at, store.Found: at.Add(time.Second)}
 	if got, err := st.Capture(t.Context(), a.ID); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("updated\n%+v, %v; want\n%+v", got, err, want)
