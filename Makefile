@@ -3,9 +3,11 @@
 # make check  format, vet, generated files, unit tests under the race detector
 # make bench  the measured bars
 # make fuzz   each fuzz test for FUZZTIME
+# make torture  the collector killed KILLS times while everything else goes wrong too
 
 ADDR     ?= 127.0.0.1:8080
 FUZZTIME ?= 30s
+KILLS    ?= 150
 
 # Packages with Go code; e2e is a module of its own.
 GOFILES = $(shell find . -name node_modules -prune -o -name '*.go' -print)
@@ -14,7 +16,7 @@ HAVE_CC = $(shell command -v $$(go env CC) 2>/dev/null)
 # NVML's header marks old functions, which its Go binding wraps all the same: 40 warnings that nobody here can act on.
 export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
 
-.PHONY: run build web generate test check bench fuzz lint unit race frontend e2e clean
+.PHONY: run build web generate test check bench fuzz torture lint unit race frontend e2e clean
 
 run: build
 	exec bin/stepscope serve --demo --addr $(ADDR)
@@ -64,6 +66,9 @@ e2e: build
 bench: build
 	go test -run '^$$' -bench . -benchmem ./engine/... ./store/...
 	cd e2e && STEPSCOPE_BIN=$(CURDIR)/bin/stepscope go test -count=1 -timeout 60m -run '^$$' -bench . -benchtime 1x ./...
+
+torture:
+	STEPSCOPE_TORTURE=$(KILLS) go test -count=1 -timeout 60m -v -run Torture ./collector
 
 # go test fuzzes one target of one package at a time.
 fuzz:

@@ -8,12 +8,16 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stepscope/stepscope/collector/config"
+	"github.com/stepscope/stepscope/collector/remote"
+	"github.com/stepscope/stepscope/collector/spool"
 	"github.com/stepscope/stepscope/collector/tail"
 	"github.com/stepscope/stepscope/collector/wire"
 	"github.com/stepscope/stepscope/store"
@@ -39,11 +43,11 @@ func TestMain(m *testing.M) {
 func beCollector(mode string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	db, err := sqlite.Open(ctx, os.Getenv("CHILD_DB"), store.Options{}.WithDefaults())
+	to, end, err := destination(ctx, os.Getenv("CHILD_DB"))
 	if err != nil {
 		return err
 	}
-	link := &faulty{Link: web.NewHub(db, web.HubOptions{})}
+	link := &faulty{Link: to}
 	link.last.Store(time.Now().UnixNano())
 	if mode == "faults" {
 		link.faults = true
@@ -63,7 +67,44 @@ func beCollector(mode string) error {
 			Name: "torture", Logs: []config.Log{{Paths: []string{os.Getenv("CHILD_LOGS")}, Zone: "UTC", Start: tail.WithRotated}},
 		}}},
 	})
-	return errors.Join(err, db.Close())
+	return errors.Join(err, end())
+}
+
+// destination is a database, or url= and the address of a server, to which a spool leads.
+func destination(ctx context.Context, to string) (wire.Link, func() error, error) {
+	url, far := strings.CutPrefix(to, "url=")
+	if !far {
+		db, err := sqlite.Open(ctx, to, store.Options{}.WithDefaults())
+		if err != nil {
+			return nil, nil, err
+		}
+		return web.NewHub(db, web.HubOptions{}), db.Close, nil
+	}
+	s, err := spool.Open(filepath.Join(filepath.Dir(os.Getenv("CHILD_LOGS")), "spool"), spool.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	server, err := remote.New(remote.Options{URL: url})
+	if err != nil {
+		return nil, nil, err
+	}
+	link := spool.NewLink(server, s)
+	forwarding, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- link.Run(forwarding) }()
+	return link, func() error {
+		for range 100 { // until the server has all of it
+			if s.Stats().Batches == 0 {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		stop()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			return err
+		}
+		return s.Close()
+	}, nil
 }
 
 // faulty loses batches on the way to the store, and acknowledgements on the way back.

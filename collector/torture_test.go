@@ -41,7 +41,7 @@ func kills(t *testing.T) int {
 	if testing.Short() {
 		return 6
 	}
-	return 20
+	return 14
 }
 
 // world writes the logs of simulated engines and remembers every line.
@@ -53,6 +53,7 @@ type world struct {
 	lines  []written
 	logs   []*logWriter
 	failed error
+	turns  int // rotations
 }
 
 // written is a line as the engine gave it.
@@ -196,6 +197,7 @@ func (w *world) run(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			w.turns++
 		}
 		time.Sleep(time.Duration(w.random.IntN(8)) * time.Millisecond)
 	}
@@ -206,18 +208,10 @@ func (w *world) run(ctx context.Context) error {
 // its acknowledgements get lost: in the end the store has every line exactly once, but for those that rotation destroyed,
 // and these are told as gaps.
 func TestTorture(t *testing.T) {
-	dir := t.TempDir()
-	w := &world{t: t, dir: dir, random: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)), logs: []*logWriter{
-		{path: filepath.Join(dir, "node.log"), keep: 60},
-		{path: filepath.Join(dir, "rank2.log"), keep: 60, byCopy: true},
-		{path: filepath.Join(dir, "rank2-timers.log"), keep: 60},
-	}}
-	db := filepath.Join(dir, "s.db")
+	w := newWorld(t)
+	db := filepath.Join(w.dir, "s.db")
 	n := kills(t)
-	ctx, stop := context.WithCancel(context.Background())
-	wrote := make(chan error, 1)
-	go func() { wrote <- w.run(ctx) }()
-	began := time.Now()
+	finish := w.start()
 	for i := range n {
 		c := w.child(db, "faults")
 		if i%4 == 3 {
@@ -227,23 +221,58 @@ func TestTorture(t *testing.T) {
 			release()
 		}
 		time.Sleep(time.Duration(20+w.random.IntN(380)) * time.Millisecond)
-		if err := c.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Wait(); c.ProcessState.ExitCode() != -1 {
-			t.Fatalf("the collector ended by itself: %v\n%s", err, c.Stderr)
+		w.kill(c)
+	}
+	finish()
+	w.drain(db)
+	w.report(n, w.compare(db))
+}
+
+func newWorld(t *testing.T) *world {
+	dir := t.TempDir()
+	return &world{t: t, dir: dir, random: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)), logs: []*logWriter{
+		{path: filepath.Join(dir, "node.log"), keep: 60},
+		{path: filepath.Join(dir, "rank2.log"), keep: 60, byCopy: true},
+		{path: filepath.Join(dir, "rank2-timers.log"), keep: 60},
+	}}
+}
+
+// start lets the engines run, until finish.
+func (w *world) start() (finish func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	wrote := make(chan error, 1)
+	go func() { wrote <- w.run(ctx) }()
+	return func() {
+		w.t.Helper()
+		stop()
+		if err := <-wrote; err != nil {
+			w.t.Fatal(err)
 		}
 	}
-	stop()
-	if err := <-wrote; err != nil {
-		t.Fatal(err)
+}
+
+// kill ends a collector that has not ended by itself.
+func (w *world) kill(c *exec.Cmd) {
+	w.t.Helper()
+	if err := c.Process.Kill(); err != nil {
+		w.t.Fatal(err)
 	}
+	if err := c.Wait(); c.ProcessState.ExitCode() != -1 {
+		w.t.Fatalf("the collector ended by itself: %v\n%s", err, c.Stderr)
+	}
+}
+
+// drain lets a collector read what is left.
+func (w *world) drain(db string) {
+	w.t.Helper()
 	c := w.child(db, "drain")
 	if err := c.Wait(); err != nil {
-		t.Fatalf("the last run: %v\n%s", err, c.Stderr)
+		w.t.Fatalf("the last run: %v\n%s", err, c.Stderr)
 	}
-	lost := w.compare(db)
-	t.Logf("%d kills in %v, %d lines, %d of them destroyed by rotation and told", n, time.Since(began).Round(time.Second), len(w.lines), lost)
+}
+
+func (w *world) report(kills, lost int) {
+	w.t.Logf("%d kills, %d rotations, %d lines, %d of them destroyed by rotation and told", kills, w.turns, len(w.lines), lost)
 }
 
 // child starts a collector in a process of its own.
