@@ -128,8 +128,8 @@ type session struct {
 // claim finds the collector's session for a call, or refuses the call because
 // the name is another process's.
 func (h *Hub) claim(ctx context.Context, name string, p process) error {
-	if name == "" || len(name) > maxCollector || name != cleanText(name, maxCollector) {
-		return fmt.Errorf("%w: a collector's name needs 1 to %d bytes without control characters", store.ErrInvalid, maxCollector)
+	if err := store.CheckName("collector", name, maxCollector); err != nil {
+		return err
 	}
 	if p == (process{}) {
 		p, _ = ctx.Value(processKey{}).(process)

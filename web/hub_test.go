@@ -228,7 +228,7 @@ func TestReportsAreBounded(t *testing.T) {
 		t.Errorf("name %q, %d bytes, %d names, %d problems", target.Name, len(target.Problem.What), len(target.Unknown), len(rep.Problems))
 	}
 	refused(t, r.Report(t.Context(), wire.Report{Collector: "c", Targets: make([]wire.Target, maxTargets+1)}), store.ErrInvalid, "20001 targets")
-	for _, name := range []string{"", "a\nb", " a", strings.Repeat("x", 201)} {
+	for _, name := range []string{"", "a\nb", " a", strings.Repeat("x", 256)} {
 		_, err := r.hello(name, "h", 0)
 		refused(t, err, store.ErrInvalid, "name")
 	}
