@@ -17,18 +17,26 @@ type Figure struct {
 }
 
 // Reason is a sentence of the catalogue with what it is about. Args are untrusted texts;
-// a reason that is about others has the first of them as Inner, its last argument.
+// one that is about another has it as its first or its last argument.
 type Reason struct {
 	Key   string
 	Args  []string
+	First *Reason // goes before the arguments
 	Inner *Reason
+	Words ledger.Words // the whole sentence, instead of Key
 }
 
 // says prints a reason in the page's language.
 func (p Page) says(r Reason) string {
-	args := make([]string, len(r.Args), len(r.Args)+1)
-	for i, a := range r.Args {
-		args[i] = harmless(a)
+	if r.Words.EN != "" {
+		return harmless(Words(p.Lang, r.Words))
+	}
+	var args []string
+	if r.First != nil {
+		args = append(args, p.says(*r.First))
+	}
+	for _, a := range r.Args {
+		args = append(args, harmless(a))
 	}
 	if r.Inner != nil {
 		args = append(args, p.says(*r.Inner))
@@ -150,12 +158,12 @@ func unitOf(p Page, m ledger.Metric) string {
 // title says the exact value, where it comes from and what it means.
 func (f Figure) title(p Page) string {
 	if math.IsNaN(f.Value) {
-		if f.Why.Key == "" {
+		if f.Why.Key == "" && f.Why.Words.EN == "" {
 			return p.t("figure.absent")
 		}
 		return p.says(f.Why)
 	}
-	s := strconv.FormatFloat(f.Value*Scale(f.Metric.Unit), 'g', -1, 64) + " " + UnitName(p.Lang, f.Metric.Unit)
+	s := Words(p.Lang, f.Metric.Name) + ": " + strconv.FormatFloat(f.Value*Scale(f.Metric.Unit), 'g', -1, 64) + " " + UnitName(p.Lang, f.Metric.Unit)
 	if f.Of > 0 {
 		s += " · " + p.t("figure.of", ruleName(p, f.Metric), strconv.Itoa(f.N), strconv.Itoa(f.Of))
 	}
@@ -175,10 +183,34 @@ func ruleName(p Page, m ledger.Metric) string {
 	return p.t("rule." + string(m.Aggregate.Op))
 }
 
+func (f Figure) absent() bool { return math.IsNaN(f.Value) }
+
 // absentClass sets an absent figure back.
 func (f Figure) absentClass() string {
 	if math.IsNaN(f.Value) {
 		return "num absent"
 	}
 	return "num"
+}
+
+// groupName is what a group of metrics is called; the empty group has those the table doesn't know.
+func groupName(p Page, g ledger.Group) string {
+	if g == "" {
+		return p.t("group.other")
+	}
+	return p.t("group." + string(g))
+}
+
+// known says whether the metric table defines a metric.
+func known(m ledger.Metric) bool {
+	_, ok := ledger.Lookup(m.Key)
+	return ok
+}
+
+// viewOf names the two ways to draw many engines.
+func viewOf(joined bool) string {
+	if joined {
+		return "joined"
+	}
+	return "engines"
 }

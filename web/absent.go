@@ -1,6 +1,7 @@
 package web
 
 import (
+	"github.com/stepscope/stepscope/engine/foreign"
 	"github.com/stepscope/stepscope/engine/ledger"
 	"github.com/stepscope/stepscope/views"
 )
@@ -10,6 +11,9 @@ import (
 func absentReason(kind string, m ledger.Metric, has bool) views.Reason {
 	if has && m.ZeroIsAbsent {
 		return views.Reason{Key: "reason.zero"}
+	}
+	if w := foreign.AbsentReason(kind, m.Key); w.EN != "" {
+		return views.Reason{Words: w}
 	}
 	return views.Reason{Key: "figure.absent"}
 }

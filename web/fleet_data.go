@@ -16,12 +16,42 @@ import (
 // figureKeys are the fleet page's key figures, in its order.
 var figureKeys = []string{"completion_TPS", "prompt_TPS", "running", "pending", "KV_cache_usage", "TTFT_max", "avg_nextn_accept_rate", "MFU"}
 
-// figureMetrics are their definitions, and boardMetrics what the board reads for
-// them: the weights of their means besides.
+// figureMetrics are their definitions; otherFigures what stands in for one, named
+// in its place, where an engine has another metric of the same kind; boardMetrics
+// what the board reads for all of them: the weights of their means besides.
 var (
 	figureMetrics = lookupAll(figureKeys)
-	boardMetrics  = withWeights(figureMetrics)
+	otherFigures  = map[string][]ledger.Metric{
+		"completion_TPS":        lookupAll([]string{"completion_done_TPS", "gen_throughput"}),
+		"prompt_TPS":            lookupAll([]string{"prompt_all_TPS", "prompt_done_TPS", "input_throughput"}),
+		"KV_cache_usage":        lookupAll([]string{"KV_pool_usage"}),
+		"TTFT_max":              lookupAll([]string{"TTFT_avg"}),
+		"avg_nextn_accept_rate": lookupAll([]string{"spec_accept_rate"}),
+	}
+	boardMetrics = withWeights(slices.Concat(append(sortedValues(otherFigures), figureMetrics)...))
 )
+
+func sortedValues(m map[string][]ledger.Metric) [][]ledger.Metric {
+	var all [][]ledger.Metric
+	for _, k := range sortedKeys(m) {
+		all = append(all, m[k])
+	}
+	return all
+}
+
+// bestFigure is the column's own metric, or the first present one that stands in for it.
+func bestFigure(m ledger.Metric, get func(ledger.Metric) views.Figure) views.Figure {
+	own := get(m)
+	if !math.IsNaN(own.Value) {
+		return own
+	}
+	for _, other := range otherFigures[m.Key] {
+		if f := get(other); !math.IsNaN(f.Value) {
+			return f
+		}
+	}
+	return own
+}
 
 func lookupAll(keys []string) []ledger.Metric {
 	all := make([]ledger.Metric, len(keys))
@@ -116,7 +146,7 @@ func viewDeployment(d *deploymentState, now time.Time) views.FleetDeployment {
 	}
 	row.Health, row.Reasons = judgeDeployment(row.Engines)
 	for _, m := range figureMetrics {
-		row.Figures = append(row.Figures, joinedFigure(d, m))
+		row.Figures = append(row.Figures, bestFigure(m, func(m ledger.Metric) views.Figure { return joinedFigure(d, m) }))
 	}
 	return row
 }
@@ -143,8 +173,7 @@ func viewEngine(e *engineState, now time.Time) views.FleetEngine {
 	}
 	v.Health, v.Reasons = judgeEngine(e, now)
 	for _, m := range figureMetrics {
-		_, has := e.latest[store.Column{Metric: m.Key}]
-		v.Figures = append(v.Figures, figure(m, e.value(m), e.Kind, has))
+		v.Figures = append(v.Figures, bestFigure(m, func(m ledger.Metric) views.Figure { return figure(e, m) }))
 	}
 	return v
 }

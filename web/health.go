@@ -150,11 +150,16 @@ func judgeDeployment(engines []views.FleetEngine) (views.Health, []views.Reason)
 	return worst, reasons
 }
 
-// figure makes a figure of one engine's value.
-func figure(m ledger.Metric, v float64, kind string, has bool) views.Figure {
-	f := views.Figure{Metric: m, Value: v}
-	if math.IsNaN(v) {
-		f.Why = absentReason(kind, m, has)
+// figure makes a figure of an engine's newest value.
+func figure(e *engineState, m ledger.Metric) views.Figure {
+	f := views.Figure{Metric: m, Value: e.value(m)}
+	if !math.IsNaN(f.Value) {
+		return f
+	}
+	_, has := e.latest[store.Column{Metric: m.Key}]
+	f.Why = absentReason(e.Kind, m, has)
+	if len(e.latest) == 0 {
+		f.Why = views.Reason{Key: "figure.absent"} // whatever it has, it is not there now
 	}
 	return f
 }

@@ -41,6 +41,7 @@ type seriesAnswer struct {
 	Engines, More int
 	Samples       int64
 	Outliers      []outlier
+	Times         [][2]int64 // over steps: when each cell was, ns; {0, 0} where nothing is
 }
 
 // seriesLine is one line. Values are as shown: shares in percent.
@@ -161,6 +162,7 @@ func (b *seriesBuilder) build(answer *seriesAnswer) {
 	if b.q.steps {
 		b.grid = b.stepGrid()
 		answer.X0, answer.DX, answer.Cells = float64(b.grid.from), float64(b.grid.width), b.grid.cells
+		answer.Times = b.stepTimes()
 	}
 	seen := map[int64]bool{}
 	for _, r := range b.dedupe() {
@@ -205,6 +207,25 @@ func (b *seriesBuilder) stepGrid() grid {
 	n := int64(b.q.points)
 	width := (last-first)/n + 1
 	return grid{from: first, width: width, cells: int((last-first)/width) + 1}
+}
+
+// stepTimes says when the steps of each cell were, so that a stretch of steps can be asked for by its time.
+func (b *seriesBuilder) stepTimes() [][2]int64 {
+	times := make([][2]int64, b.grid.cells)
+	for _, r := range b.reads {
+		for _, p := range r.points {
+			for _, k := range p.Buckets {
+				if i := b.grid.at(k.LastStep); i >= 0 {
+					t := &times[i]
+					if t[1] == 0 {
+						*t = [2]int64{k.From, k.From + p.Width}
+					}
+					t[0], t[1] = min(t[0], k.From), max(t[1], k.From+p.Width)
+				}
+			}
+		}
+	}
+	return times
 }
 
 // column is one metric and label over its engines.

@@ -171,6 +171,7 @@ func (a *seriesAnswer) encode() ([]byte, error) {
 		More     int           `json:"more"`
 		Samples  int64         `json:"samples"`
 		Outliers []outlierJSON `json:"outliers"`
+		Times    []*[2]int64   `json:"times,omitempty"` // ms since 1970
 	}{Start: a.X0, DX: a.DX, Cells: a.Cells, Lines: []lineJSON{}, Engines: a.Engines, More: a.More, Samples: a.Samples, Outliers: []outlierJSON{}}
 	for _, l := range a.Lines {
 		out.Lines = append(out.Lines, lineJSON{Metric: l.Metric, Label: l.Label, Engine: l.Engine, Steps: l.Steps, Samples: l.Samples, Outlier: l.Outlier,
@@ -181,6 +182,13 @@ func (a *seriesAnswer) encode() ([]byte, error) {
 	}
 	for _, o := range a.Outliers {
 		out.Outliers = append(out.Outliers, outlierJSON{o.Engine, num(o.Off)})
+	}
+	for _, t := range a.Times {
+		if t[1] == 0 {
+			out.Times = append(out.Times, nil)
+			continue
+		}
+		out.Times = append(out.Times, &[2]int64{t[0] / 1e6, t[1] / 1e6})
 	}
 	return json.Marshal(out)
 }

@@ -54,6 +54,7 @@ type Server struct {
 	board       *board
 	comparisons *comparisons
 	answers     answers // to what charts ask for
+	catalogues  catalogues
 	summaries   *Summaries
 	now         func() time.Time
 	handler     http.Handler
@@ -93,6 +94,8 @@ func (s *Server) routes(e *echo.Echo) {
 	read := []string{http.MethodGet, http.MethodHead}
 	e.Match(read, "/", s.home)
 	e.Match(read, "/fleet", s.fleetPage)
+	e.Match(read, "/deployments", s.deploymentPage)
+	e.Match(read, "/deployments/:name", s.deploymentPage)
 	e.POST("/deployments/edit", s.editDeployment)
 	e.POST("/deployments/delete", s.deleteDeployment)
 	e.POST("/deployments/restore", s.restoreDeployment)
@@ -100,6 +103,7 @@ func (s *Server) routes(e *echo.Echo) {
 	e.POST("/baselines/delete", s.deleteBaseline)
 	e.GET("/api/live", s.live)
 	e.Match(read, "/api/series", s.series)
+	e.Match(read, "/api/events", s.events)
 	e.Match(read, "/trace", s.tracePage)
 	e.Match(read, "/traces", s.tracesPage)
 	s.compareRoutes(e)

@@ -30,7 +30,8 @@ func TestEveryKeyHasBothLanguages(t *testing.T) {
 func TestTemplatesAndCatalogueAgree(t *testing.T) {
 	used := map[string]bool{}
 	prefixes := []string{"col.", "def.", "block.", "note.", "nav.", "theme.", "error.", "login.",
-		"health.", "reason.", "rule.", "better.", "role.", "fleet.count_", "range.", "figure.", "short.", "capture.n_", "compare.show_", "compare.left_", "compare.per_", "compare.steps_", "compare.align_", "fairlevel.", "verdictword.", "collector.sum", "capturestate.", "collstate.", "target."}
+		"health.", "reason.", "rule.", "better.", "role.", "fleet.count_", "range.", "figure.", "short.",
+		"verdict.", "story.", "event.", "part.", "plot.", "group.", "capture.n_", "compare.show_", "compare.left_", "compare.per_", "compare.steps_", "compare.align_", "fairlevel.", "verdictword.", "collector.sum", "capturestate.", "collstate.", "target."}
 	call := regexp.MustCompile(`[.(\s](?:t|T|page)\([^"()]*"([a-z0-9_.]+)"\s*([+,)])`)
 	files := 0
 	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
@@ -77,7 +78,7 @@ func TestTemplatesAndCatalogueAgree(t *testing.T) {
 		for _, p := range prefixes {
 			dynamic = dynamic || strings.HasPrefix(key, p)
 		}
-		if !used[key] && !dynamic && key != "list.saved" && key != "list.restored" && key != "fleet.saved" && key != "fleet.restored" {
+		if !used[key] && !dynamic && key != "list.saved" && key != "list.restored" && key != "fleet.saved" && key != "fleet.restored" && key != "fleet.baseline" {
 			t.Errorf("%s: no page uses it", key)
 		}
 	}

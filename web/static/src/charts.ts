@@ -1,50 +1,23 @@
 /** The charts, a bundle of its own that is loaded when there is something to draw. */
 
-import { BarChart, ScatterChart } from "echarts/charts";
-import { DataZoomComponent, GridComponent, LegendComponent, TooltipComponent } from "echarts/components";
-import { init, use, type EChartsCoreOption, type EChartsType } from "echarts/core";
+import { BarChart, LineChart, ScatterChart } from "echarts/charts";
+import { DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, TooltipComponent } from "echarts/components";
+import { use, type EChartsCoreOption } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
+import { Chart, type Skeleton } from "./chartbase";
 import { sig3 } from "./format";
 import { harmless } from "./names";
 import type { ShapePoint } from "./shapes";
 import { t } from "./strings";
 import type { Step } from "./summary";
 
-use([BarChart, ScatterChart, GridComponent, TooltipComponent, LegendComponent, DataZoomComponent, CanvasRenderer]);
+use([BarChart, LineChart, ScatterChart, GridComponent, TooltipComponent, LegendComponent, DataZoomComponent, MarkAreaComponent, MarkLineComponent, CanvasRenderer]);
 
-/** The part of an option skeleton (rendered into the page) that is filled here. */
-export interface Skeleton {
-  xAxis: Record<string, unknown>[];
-  yAxis: Record<string, unknown>[];
-  series: (Record<string, unknown> & { id: string; name: string })[];
-  legend: Record<string, unknown>;
-  tooltip: Record<string, unknown>;
-  grid: Record<string, unknown>;
-}
+export type { Skeleton } from "./chartbase";
+export { LinePlot } from "./plots";
 
 /** More bars than this get a slider to zoom. */
 const zoomFrom = 120;
-
-/** A chart in an element: follows its size and the page's theme. */
-abstract class Chart {
-  protected readonly chart: EChartsType;
-
-  constructor(
-    private readonly place: HTMLElement,
-    protected readonly skeleton: Skeleton,
-  ) {
-    this.chart = init(place, null, { renderer: "canvas" });
-    new ResizeObserver(() => this.chart.resize()).observe(place);
-    new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-  }
-
-  protected abstract filled(): EChartsCoreOption;
-
-  protected draw(): void {
-    this.chart.setOption(themed(this.filled(), this.place), { notMerge: true });
-  }
-}
 
 /** Stacked GPU time per step. A click anywhere in a step's column selects it. */
 export class StepsChart extends Chart {
@@ -152,40 +125,4 @@ export class ShapesChart extends Chart {
 
 function short(name: string): string {
   return harmless(name.length <= 60 ? name : `${name.slice(0, 36)}…${name.slice(-20)}`);
-}
-
-/** The option in the colours that the page's style sheet has for charts. */
-function themed(option: EChartsCoreOption, place: HTMLElement): EChartsCoreOption {
-  const style = getComputedStyle(place);
-  const color = (name: string) => style.getPropertyValue(name).trim();
-  const [ink, muted, rule, ground] = ["--chart-ink", "--chart-muted", "--chart-rule", "--chart-bg"].map(color) as [string, string, string, string];
-  const font = { color: muted, fontFamily: style.fontFamily, fontSize: 12 };
-  const axis = (a: Record<string, unknown>) => ({
-    ...a,
-    axisLabel: { hideOverlap: true, ...(a["axisLabel"] as object), ...font },
-    nameTextStyle: font,
-    axisLine: { show: true, lineStyle: { color: rule } },
-    axisTick: { lineStyle: { color: rule } },
-    splitLine: { show: a["type"] === "value", lineStyle: { color: rule } },
-  });
-  const o = option as unknown as Skeleton & { dataZoom?: Record<string, unknown>[] };
-  return {
-    ...option,
-    textStyle: font,
-    xAxis: o.xAxis.map(axis),
-    yAxis: o.yAxis.map(axis),
-    legend: { ...o.legend, textStyle: { ...font, color: ink }, inactiveColor: rule },
-    tooltip: {
-      ...o.tooltip,
-      // Rich text is drawn on the canvas: names from traces never become markup.
-      renderMode: "richText",
-      confine: true,
-      backgroundColor: ground,
-      borderColor: rule,
-      textStyle: { ...font, color: ink },
-    },
-    ...(o.dataZoom === undefined
-      ? {}
-      : { dataZoom: o.dataZoom.map((z) => ({ ...z, borderColor: rule, textStyle: font, fillerColor: "rgba(128,128,128,.2)" })) }),
-  };
 }

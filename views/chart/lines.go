@@ -1,0 +1,28 @@
+package chart
+
+import (
+	"github.com/go-echarts/go-echarts/v2/charts"
+	"github.com/go-echarts/go-echarts/v2/opts"
+	"github.com/go-echarts/go-echarts/v2/types"
+
+	"github.com/stepscope/stepscope/views/i18n"
+)
+
+// Lines is the chart of a metric over time or steps, without its lines: the
+// script adds them, the unit, and over steps the other axis's name. Values of
+// 0 are in sight only where they are close: an axis from 0 would flatten most
+// metrics.
+func Lines(l i18n.Lang) Options {
+	line := charts.NewLine()
+	line.SetGlobalOptions(
+		charts.WithXAxisOpts(opts.XAxis{Type: "time", Name: l.T("chart.axis_clock"), NameLocation: "middle", NameGap: 22}),
+		charts.WithYAxisOpts(opts.YAxis{Type: "value", NameLocation: "middle", NameGap: 36, Scale: opts.Bool(true)}),
+		charts.WithTooltipOpts(opts.Tooltip{Trigger: "axis", AxisPointer: &opts.AxisPointer{Type: "line"}}),
+	)
+	line.Validate()
+	o := finish(line.JSON(), nil, types.ChartLine)
+	o["legend"] = map[string]any{"show": false} // the page has its own, which can be read aloud
+	o["stepName"] = l.T("chart.axis_steps")
+	o["grid"] = map[string]any{"left": 56, "right": 10, "top": 10, "bottom": 40}
+	return o
+}

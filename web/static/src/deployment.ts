@@ -1,0 +1,266 @@
+/** A deployment's page: charts that share one time and one cursor, live values, and what happened meanwhile. */
+
+import type * as Charts from "./charts";
+import { byID, scriptJSON } from "./dom";
+import { t } from "./fleetstrings";
+import { startKeys } from "./keys";
+import { follow, Throttle } from "./live";
+import { matcher } from "./order";
+import { refresh, tick } from "./patch";
+import { PlotCard, type Host } from "./plotcard";
+import { isLive, moved, readRange, writeRange, type Range } from "./ranges";
+import { xOf, type Mark } from "./series";
+import { startSwitches } from "./theme";
+
+interface Config {
+  deployment: string;
+  assets: { charts: string };
+  range: string;
+  from: number;
+  to: number;
+  pending: boolean;
+}
+
+const config = scriptJSON<Config>("ss-config");
+const nowEvery = 1000;
+const storyEvery = 5000;
+const plotsEvery = 2000;
+const longestRest = 60_000;
+
+startSwitches();
+
+/** What the address says; the page without parameters is the last hour of all steps, engines together, over time. */
+class Page implements Host {
+  range: Range;
+  private marksNow: readonly Mark[] = [];
+  private loading: Promise<typeof Charts> | null = null;
+  readonly cards: PlotCard[];
+
+  constructor() {
+    this.range = config.range === "own" ? { key: "own", from: config.from, to: config.to } : readRange(this.params(), Date.now(), config.range);
+    this.cards = [...document.querySelectorAll<HTMLElement>("figure.metric-chart")].map((f) => new PlotCard(f, this));
+  }
+
+  params(): URLSearchParams {
+    return new URLSearchParams(location.search);
+  }
+
+  asked() {
+    const p = this.params();
+    return {
+      deployment: config.deployment,
+      ...this.range,
+      byStep: p.get("x") === "step",
+      only: p.get("only") ?? "all",
+      joined: p.get("view") !== "engines",
+    };
+  }
+
+  marks(): readonly Mark[] {
+    return this.marksNow;
+  }
+
+  charts(): Promise<typeof Charts> {
+    this.loading ??= (import(config.assets.charts) as Promise<typeof Charts>).catch((err: unknown) => {
+      this.loading = null; // the next chart tries again
+      throw err;
+    });
+    return this.loading;
+  }
+
+  skeleton(): Charts.Skeleton {
+    return scriptJSON<Charts.Skeleton>("chart-line-option");
+  }
+
+  cursor(x: number | null): void {
+    for (const card of this.cards) card.point(x);
+  }
+
+  brushed(card: PlotCard, from: number, to: number): void {
+    if (!this.asked().byStep) return this.setRange({ key: "own", from, to });
+    // Steps have no time of their own on the axis: the server says when its cells were.
+    const s = card.data;
+    if (s === null || s.times === undefined) return;
+    const inside = s.times.filter((span, i) => span !== null && xOf(s, i) >= from && xOf(s, i) <= to).filter((span) => span !== null);
+    if (inside.length === 0) return;
+    const start = Math.min(...inside.map((span) => span[0]));
+    const end = Math.max(...inside.map((span) => span[1]));
+    this.setRange({ key: "own", from: start, to: end });
+  }
+
+  setRange(range: Range): void {
+    const url = new URL(location.href);
+    writeRange(url.searchParams, range);
+    this.go(url);
+  }
+
+  /** Another address of this page, which the back button undoes. */
+  go(url: URL): void {
+    history.pushState(history.state, "", url);
+    this.follow();
+  }
+
+  /** Shows what the address says now. */
+  follow(): void {
+    this.range = readRange(this.params(), Date.now(), "1h");
+    this.drawSwitches();
+    void this.loadMarks();
+    for (const card of this.cards) card.invalidate();
+    story.poke();
+  }
+
+  /** The newest data of a range that ends now. */
+  advance(): void {
+    if (!isLive(this.range)) return;
+    this.range = readRange(this.params(), Date.now(), "1h");
+    void this.loadMarks();
+    for (const card of this.cards) card.invalidate();
+  }
+
+  async loadMarks(): Promise<void> {
+    const q = this.params();
+    const ask = new URLSearchParams({ deployment: config.deployment });
+    for (const key of ["range", "from", "to"]) if (q.has(key)) ask.set(key, q.get(key)!);
+    try {
+      const response = await fetch(`/api/events?${ask}`, { mode: "same-origin" });
+      if (response.ok) this.marksNow = ((await response.json()) as { events: Mark[] }).events;
+    } catch {
+      // The charts say it when the server is away; the marks come with the next change.
+    }
+  }
+
+  /** Marks the range and the switches that are in force. */
+  private drawSwitches(): void {
+    const p = this.params();
+    const current: Record<string, string> = { view: p.get("view") ?? "joined", x: p.get("x") ?? "time", only: p.get("only") ?? "all" };
+    for (const a of document.querySelectorAll<HTMLElement>("a[data-switch]")) mark(a, current[a.dataset["switch"]!] === a.dataset["value"]);
+    for (const a of document.querySelectorAll<HTMLElement>("a[data-range]")) mark(a, a.dataset["range"] === this.range.key);
+    const own = document.querySelector<HTMLElement>(".ranges .own > summary");
+    if (own === null || this.range.key !== "own") {
+      if (own !== null) mark(own, false);
+      return;
+    }
+    mark(own, true);
+    own.textContent = t.own(short(this.range.from), short(this.range.to));
+    for (const key of ["from", "to"] as const) {
+      const field = document.querySelector<HTMLInputElement>(`.ranges input[name=${key}]`);
+      if (field !== null) field.value = new Date(this.range[key]).toISOString().slice(0, 19);
+    }
+  }
+
+  rest(): number {
+    const dx = (this.range.to - this.range.from) / 300;
+    return Math.max(plotsEvery, Math.min(dx, longestRest));
+  }
+}
+
+function mark(el: HTMLElement, on: boolean): void {
+  if (on) el.setAttribute("aria-current", "true");
+  else el.removeAttribute("aria-current");
+}
+
+function short(ms: number): string {
+  return new Date(ms).toISOString().slice(5, 19).replace("T", " ");
+}
+
+function part(name: string): string {
+  const url = new URL(location.href);
+  url.searchParams.set("part", name);
+  for (const key of ["done", "gone", "gone_note", "gone_from", "gone_to"]) url.searchParams.delete(key);
+  return url.pathname + url.search;
+}
+
+const root = (name: string) => document.querySelector<HTMLElement>(`[data-live-root="${name}"]`)!;
+const story = new Throttle(() => refresh(root("story"), part("story")), () => storyEvery);
+const now = new Throttle(() => refresh(root("now"), part("now")), () => nowEvery);
+const page = new Page();
+const plots = new Throttle(async () => page.advance(), () => page.rest());
+
+// Charts are built when they come near.
+const sight = new IntersectionObserver(
+  (entries) => {
+    for (const e of entries) page.cards.find((c) => c.figure === e.target)?.seen(e.isIntersecting);
+  },
+  { rootMargin: "200px 0px" },
+);
+void page.loadMarks().then(() => {
+  for (const card of page.cards) sight.observe(card.figure);
+});
+story.poke();
+
+const state = byID("live-state");
+follow({
+  samples: (deployments) => {
+    if (deployments !== null && !deployments.includes(config.deployment)) return;
+    now.poke();
+    plots.poke();
+    if (isLive(page.range)) story.poke();
+  },
+  collector: () => now.poke(),
+  capture: () => plots.poke(),
+  open: () => {
+    state.textContent = "";
+    now.poke();
+  },
+  lost: () => {
+    state.textContent = t.lost;
+  },
+});
+setInterval(() => tick(), 1000);
+tick();
+addEventListener("popstate", () => page.follow());
+// The list of this time's charts was not ready when the page was made.
+if (config.pending) setTimeout(() => location.reload(), 1500);
+
+document.addEventListener("click", (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+  const link = (event.target as Element).closest<HTMLAnchorElement>("a[data-switch], a[data-range]");
+  if (link === null) return;
+  event.preventDefault();
+  const url = new URL(location.href);
+  const { switch: key, value, range } = link.dataset;
+  if (range !== undefined) writeRange(url.searchParams, { key: range, from: 0, to: 1 });
+  else url.searchParams.set(key!, value!);
+  page.go(url);
+});
+
+// What is kept is the time that the charts show now.
+byID<HTMLFormElement>("baseline-form").addEventListener("submit", (event) => {
+  const form = event.target as HTMLFormElement;
+  for (const key of ["from", "to"] as const) form.querySelector<HTMLInputElement>(`input[name=${key}]`)!.value = String(Math.round(page.range[key]));
+});
+
+const filter = byID<HTMLInputElement>("plots-filter");
+filter.addEventListener("input", () => {
+  const match = matcher(filter.value);
+  for (const section of document.querySelectorAll<HTMLElement>("section.metric-group")) {
+    let any = false;
+    for (const f of section.querySelectorAll<HTMLElement>("figure.metric-chart")) {
+      f.hidden = !match(f.dataset["search"] ?? "");
+      any ||= !f.hidden;
+    }
+    section.hidden = !any;
+  }
+});
+
+startKeys({
+  step: (by) => page.setRange(moved(page.range, by / 2, 1, Date.now())),
+  escape: () => undefined,
+});
+document.addEventListener("keydown", (event) => {
+  const at = event.target as Element;
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || at.matches("input, textarea, select")) return;
+  if (event.key === "+" || event.key === "-") page.setRange(moved(page.range, 0, event.key === "+" ? 0.5 : 2, Date.now()));
+  else if (event.key === "c") document.querySelector<HTMLAnchorElement>(".head .actions a")?.click();
+  else if ((event.key === "j" || event.key === "k") && at.closest("tr") === null) nextPlot(event.key === "j" ? 1 : -1, at);
+  else return;
+  event.preventDefault();
+}, { capture: true });
+
+function nextPlot(by: number, at: Element): void {
+  const all = page.cards.map((c) => c.figure).filter((f) => f.offsetParent !== null);
+  const here = all.indexOf(at.closest<HTMLElement>("figure.metric-chart")!);
+  const next = all[here < 0 ? 0 : here + by];
+  next?.focus({ preventScroll: true });
+  next?.scrollIntoView({ block: "center" });
+}

@@ -1,0 +1,182 @@
+/** One chart's figure on the page: asks for its data when it comes into sight, and draws it. */
+
+import type * as Charts from "./charts";
+import { role } from "./dom";
+import { t } from "./fleetstrings";
+import { integer, sig3 } from "./format";
+import { harmless } from "./names";
+import { last, look, type Line, type Mark, type Series } from "./series";
+
+/** What all charts of the page have in common. */
+export interface Asked {
+  deployment: string;
+  from: number;
+  to: number;
+  /** "live", "15m" …, or "own". */
+  key: string;
+  byStep: boolean;
+  only: string;
+  joined: boolean;
+}
+
+export interface Host {
+  asked(): Asked;
+  marks(): readonly Mark[];
+  charts(): Promise<typeof Charts>;
+  skeleton(): Charts.Skeleton;
+  brushed(card: PlotCard, from: number, to: number): void;
+  cursor(x: number | null): void;
+}
+
+export class PlotCard {
+  visible = false;
+  private plot: Charts.LinePlot | null = null;
+  private series: Series | null = null;
+  private turn = 0;
+  private stale = true;
+  private abort: AbortController | null = null;
+  private readonly area: HTMLElement;
+  private readonly note: HTMLElement;
+  private readonly legend: HTMLElement;
+  private readonly names: readonly string[];
+  private readonly metrics: readonly string[];
+
+  constructor(
+    readonly figure: HTMLElement,
+    private readonly host: Host,
+  ) {
+    this.area = figure.querySelector<HTMLElement>(".plot-area")!;
+    this.note = role(figure, "note");
+    this.legend = role(figure, "legend");
+    this.names = (figure.dataset["names"] ?? "").split("\n");
+    this.metrics = new URLSearchParams(figure.dataset["query"]).getAll("metric");
+  }
+
+  /** Its data is no longer what the page shows; it is asked for at once if the chart is in sight. */
+  invalidate(): void {
+    this.stale = true;
+    this.abort?.abort();
+    if (this.visible) void this.load();
+  }
+
+  seen(visible: boolean): void {
+    this.visible = visible;
+    if (visible && this.stale) void this.load();
+  }
+
+  point(x: number | null): void {
+    if (this.visible) this.plot?.point(x);
+  }
+
+  /** The cell's time as the server says it, for a brush over steps. */
+  get data(): Series | null {
+    return this.series;
+  }
+
+  async load(): Promise<void> {
+    const turn = ++this.turn;
+    this.stale = false;
+    this.abort?.abort();
+    const abort = new AbortController();
+    this.abort = abort;
+    const asked = this.host.asked();
+    try {
+      const response = await fetch(this.address(asked), { mode: "same-origin", signal: abort.signal });
+      const answer = (await response.json()) as Series & { error?: string };
+      if (!response.ok) throw new Error(answer.error ?? String(response.status));
+      if (turn === this.turn) await this.draw(answer, asked);
+    } catch (err) {
+      if (turn !== this.turn || abort.signal.aborted) return;
+      this.stale = true;
+      this.say(t.plot.failed(err instanceof Error ? err.message : String(err)));
+    }
+  }
+
+  private address(asked: Asked): string {
+    const q = new URLSearchParams(this.figure.dataset["query"]);
+    q.set("deployment", asked.deployment);
+    if (asked.key === "own") {
+      q.set("from", String(Math.floor(asked.from)));
+      q.set("to", String(Math.ceil(asked.to)));
+    } else q.set("range", asked.key);
+    // Each point has its extremes beside it, so half as many points as pixels fill the width.
+    q.set("points", String(Math.max(40, Math.round(this.area.clientWidth / 2))));
+    if (asked.only !== "all") q.set("only", asked.only);
+    if (asked.joined) q.set("agg", "1");
+    if (asked.byStep) q.set("x", "step");
+    return `/api/series?${q}`;
+  }
+
+  private async draw(series: Series, asked: Asked): Promise<void> {
+    const charts = await this.host.charts().catch(() => null);
+    if (charts === null) return this.say(t.plot.noChart);
+    this.series = series;
+    this.plot ??= new charts.LinePlot(this.area, this.host.skeleton());
+    const end = series.x0 + series.cells * series.dx;
+    this.plot.set({
+      series,
+      marks: this.host.marks(),
+      unit: this.figure.dataset["unit"] ?? "",
+      name: (line) => this.name(line),
+      byStep: asked.byStep,
+      from: asked.byStep || asked.key !== "own" ? series.x0 : asked.from,
+      to: asked.byStep || asked.key !== "own" ? end : asked.to,
+      onBrush: (from, to) => this.host.brushed(this, from, to),
+      onCursor: (x) => this.host.cursor(x),
+    });
+    this.drawLegend(series);
+    this.say(this.summary(series, asked));
+  }
+
+  private name(line: Line): string {
+    const parts: string[] = [];
+    if (this.names.length > 1) parts.push(this.names[this.metrics.indexOf(line.metric)] ?? line.metric);
+    else if (line.label !== "" && !this.fixedLabel) parts.push(line.label);
+    if (line.engine !== "") parts.push(line.engine);
+    if (line.steps !== "") parts.push(t.steps[line.steps] ?? line.steps);
+    return harmless(parts.length > 0 ? parts.join(" · ") : t.together);
+  }
+
+  private get fixedLabel(): boolean {
+    return new URLSearchParams(this.figure.dataset["query"]).has("label");
+  }
+
+  private summary(series: Series, asked: Asked): string {
+    if (series.samples === 0) return t.plot.none;
+    const parts: string[] = [];
+    if (series.band !== null) parts.push(t.plot.band(series.engines));
+    else if (asked.joined && series.lines.every((l) => l.engine === "")) parts.push(t.plot.joined(series.engines, this.figure.dataset["rule"] ?? ""));
+    else parts.push(t.plot.engines(series.engines));
+    parts.push(t.plot.samples(integer(series.samples)));
+    if (series.more > 0) parts.push(t.plot.more(series.more));
+    const far = series.outliers.map((o) => `${harmless(o.engine)}${o.off === null ? "" : ` ${o.off > 0 ? "+" : "−"}${sig3(Math.abs(o.off) * 100)} %`}`);
+    if (far.length > 0) parts.push(`${t.plot.outliers} ${far.join(", ")}`);
+    return parts.join(" · ");
+  }
+
+  private say(text: string): void {
+    this.note.textContent = text;
+  }
+
+  /** The legend as text beside the chart: it can be read aloud, and points at its line. */
+  private drawLegend(series: Series): void {
+    const lines = series.lines.length > 1 || series.band !== null || series.lines[0]?.steps !== "" ? series.lines : [];
+    const shift = series.band === null ? 0 : 1;
+    this.legend.replaceChildren(
+      ...lines.map((line, n) => {
+        const item = document.createElement("li");
+        const mark = document.createElement("i");
+        const { color, dash } = look(n + shift, line.steps);
+        mark.style.borderTop = `2px ${dash} ${color}`;
+        const name = this.name(line);
+        const value = last(line);
+        item.append(mark, name.length > 44 ? `${name.slice(0, 28)}…${name.slice(-14)}` : name, " ", value === null ? "–" : sig3(value));
+        item.title = name;
+        if (line.outlier) item.className = "outlier";
+        item.addEventListener("mouseenter", () => this.plot?.highlight(name));
+        item.addEventListener("mouseleave", () => this.plot?.highlight(null));
+        return item;
+      }),
+    );
+  }
+}

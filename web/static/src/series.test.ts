@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { heights, last, look, near, points, type Series } from "./series";
+
+const s: Series = { x0: 1000, dx: 10, cells: 4, lines: [], band: null, engines: 1, more: 0, samples: 3, outliers: [] };
+
+test("values stand in the middle of their cells, and gaps stay", () => {
+  assert.deepEqual(points(s, [0, 1, 3], [5, null, 7]), [
+    [1005, 5],
+    [1015, null],
+    [1035, 7],
+  ]);
+});
+
+test("areas are stacked on their lower edge", () => {
+  assert.deepEqual(heights([1, null, 2], [4, 5, null]), [3, null, null]);
+});
+
+test("the value under the cursor is the nearest one, not one from far away", () => {
+  const line = { i: [0, 3], v: [5, 7] };
+  assert.equal(near(s, line, 1012, 10), 5);
+  assert.equal(near(s, line, 1022, 10), null); // 17 from the one, 13 from the other
+  assert.equal(near(s, { i: [0], v: [null] }, 1005, 10), null);
+  assert.equal(last({ v: [1, 2, null] }), 2);
+  assert.equal(last({ v: [] }), null);
+});
+
+test("no two of twelve lines look alike, and kinds of steps have their colours", () => {
+  const seen = new Set(Array.from({ length: 12 }, (_, n) => JSON.stringify(look(n, ""))));
+  assert.equal(seen.size, 12);
+  assert.equal(look(0, "prompt").color, "#e69f00");
+  assert.equal(look(1, "decode").color, "#0072b2");
+});

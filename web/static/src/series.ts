@@ -1,0 +1,103 @@
+/** The data of a chart as /api/series answers, and what is made of it without the page. */
+
+export interface Line {
+  metric: string;
+  label: string;
+  engine: string;
+  /** "prompt" or "decode" where the metric describes the logging step alone, else "". */
+  steps: string;
+  samples: number;
+  outlier: boolean;
+  /** Cells with values; x of cell i is x0 + i·dx. null: the line is broken there. */
+  i: number[];
+  v: (number | null)[];
+  lo?: (number | null)[];
+  hi?: (number | null)[];
+}
+
+export interface Band {
+  steps: string;
+  i: number[];
+  min: (number | null)[];
+  p10: (number | null)[];
+  p50: (number | null)[];
+  p90: (number | null)[];
+  max: (number | null)[];
+}
+
+export interface Series {
+  x0: number;
+  dx: number;
+  cells: number;
+  lines: Line[];
+  band: Band | null;
+  engines: number;
+  more: number;
+  samples: number;
+  outliers: { engine: string; off: number | null }[];
+  /** Over steps: when each cell was, ms since 1970. */
+  times?: ([from: number, to: number] | null)[];
+}
+
+export interface Mark {
+  kind: string;
+  from: number;
+  to: number;
+  engines: string[];
+  count: number;
+  n: number;
+  detail: string;
+}
+
+export type Point = [x: number, y: number | null];
+
+/** The middle of a cell on the x axis. */
+export function xOf(s: Pick<Series, "x0" | "dx">, cell: number): number {
+  return s.x0 + (cell + 0.5) * s.dx;
+}
+
+export function points(s: Series, cells: readonly number[], values: readonly (number | null)[]): Point[] {
+  return cells.map((cell, k) => [xOf(s, cell), values[k] ?? null]);
+}
+
+/** Differences high − low, for areas that are stacked on low. */
+export function heights(low: readonly (number | null)[], high: readonly (number | null)[]): (number | null)[] {
+  return low.map((l, k) => {
+    const h = high[k];
+    return l === null || h === null || h === undefined ? null : h - l;
+  });
+}
+
+/** The value of a line nearest to x, no farther than reach; null: none there. */
+export function near(s: Series, line: Pick<Line, "i" | "v">, x: number, reach: number): number | null {
+  let best: number | null = null;
+  let away = reach;
+  line.i.forEach((cell, k) => {
+    const v = line.v[k];
+    const d = Math.abs(xOf(s, cell) - x);
+    if (v !== null && v !== undefined && d <= away) {
+      away = d;
+      best = v;
+    }
+  });
+  return best;
+}
+
+/** The last value of a line that is one. */
+export function last(line: Pick<Line, "v">): number | null {
+  for (let k = line.v.length - 1; k >= 0; k--) {
+    const v = line.v[k];
+    if (v !== null && v !== undefined) return v;
+  }
+  return null;
+}
+
+/** Okabe and Ito's colours, those of little contrast last. */
+export const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"];
+
+/** Colour and dash of line n: beyond the colours they come again, dashed. Prompt and decode have theirs everywhere. */
+export function look(n: number, steps: string): { color: string; dash: "solid" | "dashed" | "dotted" } {
+  if (steps !== "" && n < 2) return { color: steps === "prompt" ? "#e69f00" : "#0072b2", dash: "solid" };
+  const dashes = ["solid", "dashed", "dotted"] as const;
+  return { color: palette[n % palette.length]!, dash: dashes[Math.floor(n / palette.length) % dashes.length]! };
+}
