@@ -79,6 +79,7 @@ func (s *Iterations) Drain(now time.Time, body []byte) Result {
 	}
 	slices.SortFunc(names, byNumber)
 	s.several = s.several || len(s.ranks) > 1
+	hadBefore := len(s.ranks) > 0 && seconds > 0
 	for _, name := range names {
 		engine := ""
 		if s.several {
@@ -86,7 +87,50 @@ func (s *Iterations) Drain(now time.Time, body []byte) Result {
 		}
 		s.rank(&res, s.ranks[name], engine, byRank[name], seconds)
 	}
+	if hadBefore {
+		res.Missing = notTold(res.Readings)
+	}
 	return res
+}
+
+// listKeys are what a list tells when the engine's version and setting have it, with the
+// reason why it may be missing.
+var listKeys = []struct {
+	key string
+	why ledger.Words
+}{
+	{"KV_cache_usage", inNewer}, {"accept_len", onlySpeculative}, {"avg_nextn_accept_rate", onlySpeculative},
+	{"ctx_requests", inNewer}, {"device_step_ms", inNewer}, {"draft_overhead", onlySpeculative}, {"gen_requests", inNewer},
+	{"gpu_forward_ms", inNewer}, {"host_step_ms", inNewer}, {"paused", inNewer}, {"pending", inNewer}, {"running", inNewer}, {"step_ms", inNewer},
+}
+
+var (
+	inNewer = ledger.Words{
+		EN: "not in this version's records; newer ones have it",
+		ZH: "此版本的记录中没有；较新版本提供"}
+	onlySpeculative = ledger.Words{
+		EN: "only with speculative decoding",
+		ZH: "仅在投机解码时提供"}
+)
+
+// notTold lists the keys that stand in no reading.
+func notTold(readings []Reading) []Missing {
+	if len(readings) == 0 {
+		return nil
+	}
+	told := map[string]bool{}
+	for i := range readings {
+		for _, v := range readings[i].Values {
+			told[v.Key] = true
+		}
+	}
+	var out []Missing
+	for _, k := range listKeys {
+		if !told[k.key] {
+			out = append(out, Missing{k.key, k.why})
+		}
+	}
+	return out
 }
 
 // notRecords explains an answer that is no list of records.

@@ -62,6 +62,9 @@ func TestIterations(t *testing.T) {
 	for _, k := range []string{"completion_TPS", "prefill_caching_rate"} {
 		absentAll(t, whole, k)
 	}
+	if len(second.Missing) != 0 {
+		t.Errorf("missing %+v", second.Missing)
+	}
 	// The same list once more, from a cache in between: nothing.
 	third := s.Drain(t0.Add(10*time.Second), file(t, "trtllm-iterations.2.json"))
 	if len(third.Readings) != 0 || len(third.Events) != 0 || third.Skipped != 4 {
@@ -103,6 +106,9 @@ func TestIterationsGapsAndRestarts(t *testing.T) {
 		t.Errorf("gap between lists: %s, want %s", got, want)
 	}
 	r = s.Drain(at(3), list("", 13, 14))
+	if len(r.Missing) == 0 || r.Missing[0].Key != "KV_cache_usage" {
+		t.Errorf("missing %+v", r.Missing)
+	}
 	if v, _ := r.Readings[0].Value("prompt_TPS", ""); events(r) != "" || v != 40 { // 200 ÷ 5 s
 		t.Errorf("whole again: %s, %v", events(r), v)
 	}
