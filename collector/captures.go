@@ -42,6 +42,16 @@ func (m *manager) capturable(key store.EngineKey) (capture.Engine, bool) {
 	if at < 0 {
 		return capture.Engine{}, false
 	}
+	for _, s := range c.Deployments[at].Metrics {
+		for _, addr := range s.Addresses {
+			if s.Traces == nil || s.Kind == "" {
+				continue
+			}
+			if part, ok := partOf(key.Name, addr); ok {
+				return m.serverEngine(key, s, addr, part), true
+			}
+		}
+	}
 	for _, p := range c.Deployments[at].Profile {
 		for _, addr := range p.Addresses {
 			if s.info.Kind == capture.DeepInfer && gpuOf(addr, p.PortBase) == s.info.GPU && (p.Host == "" || p.Host == s.info.Host) {
@@ -53,4 +63,18 @@ func (m *manager) capturable(key store.EngineKey) (capture.Engine, bool) {
 		}
 	}
 	return capture.Engine{}, false
+}
+
+// serverEngine is an engine of an API server. A capture slows down all that the server has.
+func (m *manager) serverEngine(key store.EngineKey, s config.Metrics, addr string, part int) capture.Engine {
+	e := capture.Engine{
+		Key: key, Kind: s.Kind, Addr: addr, GPU: -1, Rank: -1, Part: part, Ranks: s.Traces.Ranks,
+		OutputDir: s.Traces.OutputDir, Paths: s.Traces.Paths, Remove: s.Traces.Remove, Token: s.Token,
+	}
+	for _, other := range m.sink.of(key.Deployment) {
+		if _, ok := partOf(other.Name, addr); ok && other.EngineKey != key {
+			e.Also = append(e.Also, other.EngineKey)
+		}
+	}
+	return e
 }

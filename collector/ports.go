@@ -5,31 +5,76 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/stepscope/stepscope/collector/capture"
 	"github.com/stepscope/stepscope/collector/config"
+	"github.com/stepscope/stepscope/collector/scrape"
 	"github.com/stepscope/stepscope/collector/source"
 	"github.com/stepscope/stepscope/collector/wire"
 	"github.com/stepscope/stepscope/store"
 )
 
-// ports is the source of nothing: it watches whether DeepInfer engines' profile interfaces can be reached.
+// ports is the source of nothing: it watches whether the interfaces that traces come from can be reached.
 type ports struct {
-	deployment string
-	cfg        config.Profile
-	known      *roster
+	kind      string
+	addresses []string
+	outputDir string
+	engines   func(addr string) []store.EngineInfo // who answers at an address, as far as their statistics have come by
+	nobody    func(addr string) string             // what to say when nobody is known to
 
 	mu    sync.Mutex
 	state map[string]*wire.Problem // by address; no entry: not tried yet
 }
 
-func newPorts(deployment string, cfg config.Profile, known *roster) *ports {
-	return &ports{deployment: deployment, cfg: cfg, known: known, state: map[string]*wire.Problem{}}
+// driverPorts are those of DeepInfer engines, whose ports tell their GPUs.
+func (m *manager) driverPorts(deployment string, cfg config.Profile) *ports {
+	return &ports{
+		kind: capture.DeepInfer, addresses: cfg.Addresses, outputDir: cfg.OutputDir, state: map[string]*wire.Problem{},
+		engines: func(addr string) (list []store.EngineInfo) {
+			gpu := gpuOf(addr, cfg.PortBase)
+			for _, e := range m.sink.of(deployment) {
+				if e.Kind == capture.DeepInfer && e.GPU == gpu && (cfg.Host == "" || cfg.Host == e.Host) {
+					list = append(list, e)
+				}
+			}
+			return list[:min(len(list), 1)]
+		},
+		nobody: func(addr string) string {
+			return fmt.Sprintf("Give the log of the engine on GPU %d as a target of this deployment, and check port_base: an engine's port is that plus its GPU's number.", gpuOf(addr, cfg.PortBase))
+		},
+	}
+}
+
+// serverPorts are those of API servers.
+func (m *manager) serverPorts(deployment string, cfg config.Metrics) *ports {
+	return &ports{
+		kind: cfg.Kind, addresses: cfg.Addresses, outputDir: cfg.Traces.OutputDir, state: map[string]*wire.Problem{},
+		engines: func(addr string) (list []store.EngineInfo) {
+			for _, e := range m.sink.of(deployment) {
+				if _, ok := partOf(e.Name, addr); ok {
+					list = append(list, e)
+				}
+			}
+			return list
+		},
+		nobody: func(string) string { return "See the state of this server's metrics." },
+	}
+}
+
+// partOf says whether an engine belongs to the server at an address, and which data-parallel part of it it is, −1 all.
+func partOf(engine, addr string) (part int, ok bool) {
+	rest, ok := strings.CutPrefix(engine, scrape.EngineName(addr, hostName()))
+	if !ok || rest == "" {
+		return -1, ok
+	}
+	digits, ok := strings.CutPrefix(rest, "/engine")
+	part, err := strconv.Atoi(digits)
+	return part, ok && err == nil
 }
 
 const (
@@ -41,8 +86,8 @@ const (
 // Run tries the interfaces now and then by opening a connection: asking would begin a capture.
 func (p *ports) Run(ctx context.Context, _ source.Sink) error {
 	for {
-		for _, addr := range p.cfg.Addresses {
-			problem := knock(ctx, addr)
+		for _, addr := range p.addresses {
+			problem := p.knock(ctx, addr)
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -61,23 +106,28 @@ func (p *ports) Run(ctx context.Context, _ source.Sink) error {
 	}
 }
 
-func knock(ctx context.Context, addr string) *wire.Problem {
-	conn, err := (&net.Dialer{Timeout: knockWait}).DialContext(ctx, "tcp", addr)
+func (p *ports) knock(ctx context.Context, addr string) *wire.Problem {
+	_, host, ok := strings.Cut(addr, "://")
+	if !ok {
+		host = addr
+	}
+	conn, err := (&net.Dialer{Timeout: knockWait}).DialContext(ctx, "tcp", host)
 	if err == nil {
 		conn.Close()
 		return nil
 	}
-	p := &wire.Problem{Time: time.Now(), What: fmt.Sprintf("profile interface %s: %v", addr, err), Count: 1,
+	problem := &wire.Problem{Time: time.Now(), What: fmt.Sprintf("profile interface %s: %v", addr, err), Count: 1,
 		Hint: "Check the address and the network between here and the engine."}
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		p.Hint = "The engine is down, or its interface is off: it needs DEEPINFER_PROFILE_HTTP_ENABLE=1 and a free port DEEPINFER_PROFILE_HTTP_PORT_BASE plus the GPU's number."
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED) && p.kind != capture.DeepInfer:
+		problem.Hint = "The server is down, or the port is wrong."
+	case errors.Is(err, syscall.ECONNREFUSED):
+		problem.Hint = "The engine is down, or its interface is off: it needs DEEPINFER_PROFILE_HTTP_ENABLE=1 and a free port DEEPINFER_PROFILE_HTTP_PORT_BASE plus the GPU's number."
 	}
-	return p
+	return problem
 }
 
-// gpu is the number of the GPU whose engine answers at an address.
-func (p *ports) gpu(addr string) int { return gpuOf(addr, p.cfg.PortBase) }
-
+// gpuOf is the number of the GPU whose engine answers at an address.
 func gpuOf(addr string, base int) int {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -90,24 +140,11 @@ func gpuOf(addr string, base int) int {
 	return n - base
 }
 
-// engine is who answers at an address, as far as its statistics have come by.
-func (p *ports) engine(addr string) (store.EngineInfo, bool) {
-	gpu := p.gpu(addr)
-	list := p.known.of(p.deployment)
-	slices.SortFunc(list, func(a, b store.EngineInfo) int { return strings.Compare(a.Name, b.Name) })
-	for _, e := range list {
-		if e.Kind == "deepinfer" && e.GPU == gpu && (p.cfg.Host == "" || p.cfg.Host == e.Host) {
-			return e, true
-		}
-	}
-	return store.EngineInfo{}, false
-}
-
 // Targets is the state of each interface.
 func (p *ports) Targets() []wire.Target {
 	var list []wire.Target
-	for _, addr := range p.cfg.Addresses {
-		t := wire.Target{Name: addr, Source: "profile", Kind: "deepinfer", Health: wire.Waiting, ProfileAddr: addr, OutputDir: p.cfg.OutputDir}
+	for _, addr := range p.addresses {
+		t := wire.Target{Name: addr, Source: "profile", Kind: p.kind, Health: wire.Waiting, ProfileAddr: addr, OutputDir: p.outputDir}
 		p.mu.Lock()
 		problem, tried := p.state[addr]
 		p.mu.Unlock()
@@ -116,13 +153,12 @@ func (p *ports) Targets() []wire.Target {
 		} else if tried {
 			t.Health = wire.Up
 		}
-		if e, ok := p.engine(addr); ok {
-			t.Engines, t.CanCapture = []store.EngineKey{e.EngineKey}, true
-		} else if t.Health == wire.Up {
+		for _, e := range p.engines(addr) {
+			t.Engines, t.CanCapture = append(t.Engines, e.EngineKey), true
+		}
+		if !t.CanCapture && t.Health == wire.Up {
 			t.Health = wire.Waiting
-			t.Problem = &wire.Problem{Time: time.Now(), Count: 1,
-				What: fmt.Sprintf("no statistics of an engine on GPU %d of %s came yet", p.gpu(addr), p.deployment),
-				Hint: "Give the engine's log as a target of this deployment, and check port_base: an engine's port is that plus its GPU's number."}
+			t.Problem = &wire.Problem{Time: time.Now(), Count: 1, What: "profile interface " + addr + ": no statistics of its engine came yet", Hint: p.nobody(addr)}
 		}
 		list = append(list, t)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stepscope/stepscope/collector/config"
 	"github.com/stepscope/stepscope/collector/gpu"
 	"github.com/stepscope/stepscope/collector/logs"
+	"github.com/stepscope/stepscope/collector/scrape"
 	"github.com/stepscope/stepscope/collector/source"
 	"github.com/stepscope/stepscope/collector/wire"
 )
@@ -27,7 +28,13 @@ func (m *manager) targets(c *config.Config) map[string]func() source.Source {
 				},
 				Patterns: l.Paths, Zone: zone(l.Zone), Start: l.Start, Stdin: m.opt.Stdin, Claims: &m.claims, Poll: m.opt.hurry.poll,
 			}
-			list[fmt.Sprintf("log %q %+v %q %d", l.Paths, opt.Identity, l.Zone, l.Start)] = func() source.Source { return logs.New(opt) }
+			if l.Engine != "" {
+				m.foreign(&opt, l.Kind, l.Engine, false)
+			}
+			list[fmt.Sprintf("log %q %+v", d.Name, l)+fmt.Sprintf("%+v", opt.Identity)] = func() source.Source { return logs.New(opt) }
+		}
+		for _, s := range d.Metrics {
+			m.servers(list, d, s)
 		}
 		if d.GPU != nil {
 			opt := gpu.Options{
@@ -40,10 +47,39 @@ func (m *manager) targets(c *config.Config) map[string]func() source.Source {
 			list[fmt.Sprintf("schedule %+v", s)] = func() source.Source { return schedule{m.scheduler, s} }
 		}
 		for _, p := range d.Profile {
-			list[fmt.Sprintf("profile %q %+v", d.Name, p)] = func() source.Source { return newPorts(d.Name, p, m.sink) }
+			list[fmt.Sprintf("profile %q %+v", d.Name, p)] = func() source.Source { return m.driverPorts(d.Name, p) }
 		}
 	}
 	return list
+}
+
+// servers adds the sources of a group of servers with metrics.
+func (m *manager) servers(list map[string]func() source.Source, d *config.Deployment, s config.Metrics) {
+	for _, addr := range s.Addresses {
+		opt := scrape.Options{
+			Deployment: d.Name, Kind: s.Kind, Address: addr, Path: s.Path, Every: s.Every, Token: s.Token,
+			Host: hostName(), Role: d.Role, Model: d.Model, Parallel: d.Parallel,
+		}
+		list[fmt.Sprintf("metrics %+v", opt)] = func() source.Source { return scrape.New(opt) }
+	}
+	if s.Traces != nil {
+		list[fmt.Sprintf("traces %q %+v %+v", d.Name, s.Addresses, *s.Traces)] = func() source.Source { return m.serverPorts(d.Name, s) }
+	}
+	if len(s.Logs) > 0 {
+		opt := logs.Options{
+			Identity: logs.Identity{Deployment: d.Name, Host: d.Host, Role: d.Role, Model: d.Model, Parallel: d.Parallel},
+			Patterns: s.Logs, Claims: &m.claims, Poll: m.opt.hurry.poll,
+		}
+		m.foreign(&opt, s.Kind, scrape.EngineName(s.Addresses[0], hostName()), true)
+		list[fmt.Sprintf("log %+v of %s", opt.Identity, s.Addresses[0])+fmt.Sprintf("%q %q", s.Kind, s.Logs)] = func() source.Source { return logs.New(opt) }
+	}
+}
+
+// foreign lets the lines of a log be read as another kind of engine's.
+func (m *manager) foreign(opt *logs.Options, kind, name string, beside bool) {
+	id, zone := opt.Identity, opt.Zone
+	opt.Kind = kind
+	opt.Lines = func(func(string) string) logs.Lines { return logs.NewForeignMapper(kind, name, id, zone, beside) }
 }
 
 // schedule is the source of nothing: it asks for captures when they are due.

@@ -32,12 +32,14 @@ type Deployment struct {
 	Schedule []capture.Schedule
 }
 
-// Log is a log target of DeepInfer engines.
+// Log is a log target.
 type Log struct {
-	Paths []string // globs, or "-" alone for standard input
-	Zone  string   // IANA name, "UTC" or "Local": where clocks stand whose zone lines don't tell
-	Start tail.Start
-	Host  string
+	Kind   string   // of the engines; empty: "deepinfer"
+	Engine string   // name of the engine, for kinds whose lines don't tell it
+	Paths  []string // globs, or "-" alone for standard input
+	Zone   string   // IANA name, "UTC" or "Local": where clocks stand whose zone lines don't tell
+	Start  tail.Start
+	Host   string
 }
 
 // Metrics is engines that are asked for their metrics.
@@ -45,7 +47,7 @@ type Metrics struct {
 	Kind      string        // "vllm", "sglang" or "tensorrt-llm"; empty: found out
 	Addresses []string      // host:port or http(s)://host:port, ranges opened
 	Path      string        // of the metrics; empty: the kind's own
-	Every     time.Duration // between two scrapes
+	Every     time.Duration // between two scrapes; 0: as suits the kind
 	Token     string        // sent as bearer token
 	Logs      []string      // globs of the engines' own logs
 	Traces    *Traces       // how to capture; nil: not at all
@@ -57,7 +59,6 @@ type Traces struct {
 	Paths     capture.Paths
 	Remove    bool // the source is removed once its trace is stored
 	Ranks     int  // files that a capture gives, 0 unknown
-	Token     string
 }
 
 // GPU is the cards of the collector's own host.
@@ -77,7 +78,6 @@ type Profile struct {
 
 // The defaults of a configuration.
 const (
-	DefaultEvery    = 5 * time.Second
 	DefaultGPUEvery = 5 * time.Second
 	DefaultPortBase = 6070
 )

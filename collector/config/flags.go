@@ -57,7 +57,7 @@ func FromFlags(f Flags) (*Config, error) {
 		return nil, err
 	}
 	if len(metrics) > 0 {
-		d.Metrics = []Metrics{{Kind: f.Kind, Addresses: metrics, Every: DefaultEvery}}
+		d.Metrics = []Metrics{{Kind: f.Kind, Addresses: metrics}}
 	}
 	ports, err := expandAll(f.Profile, false)
 	if err != nil {

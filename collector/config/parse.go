@@ -189,7 +189,13 @@ func (r *reader) log(n ast.Node, paths places) Log {
 	if b.keys["paths"] == nil {
 		b.fault(n, "a log needs paths")
 	}
-	l := Log{Paths: r.globs(b.texts("paths"), paths), Host: b.text("host"), Zone: b.zone("zone")}
+	l := Log{
+		Paths: r.globs(b.texts("paths"), paths), Host: b.text("host"), Zone: b.zone("zone"),
+		Kind: b.choice("kind", "deepinfer", "vllm", "sglang", "tensorrt-llm"), Engine: b.name("engine", "engine", store.MaxEngineName),
+	}
+	if named := l.Kind != "" && l.Kind != "deepinfer"; named != (l.Engine != "") {
+		b.fault(n, "a log of vllm, sglang or tensorrt-llm needs the name of its engine, and only such a one has it")
+	}
 	switch b.choice("start", "beginning", "end", "rotated") {
 	case "end":
 		l.Start = tail.AtEnd
@@ -240,13 +246,19 @@ func (r *reader) metrics(n ast.Node, paths, addresses places) Metrics {
 	defer b.end()
 	m := Metrics{
 		Kind: b.choice("kind", "vllm", "sglang", "tensorrt-llm"), Addresses: r.addresses(b, addresses, true), Path: b.text("path"),
-		Every: b.duration("every", DefaultEvery, 100*time.Millisecond, time.Hour), Token: b.secret("token_file"),
+		Every: b.duration("every", 0, 100*time.Millisecond, time.Hour), Token: b.secret("token_file"),
 		Logs: r.globs(b.texts("logs"), paths),
+	}
+	if len(m.Logs) > 0 && (len(m.Addresses) != 1 || m.Kind == "") {
+		b.fault(n, "metrics with logs: give the kind and one address, so that the lines' engine is known")
 	}
 	if m.Path != "" && !strings.HasPrefix(m.Path, "/") {
 		b.fault(n, "metrics: path %q should begin with a slash", m.Path)
 	}
 	if t := b.get("traces"); t != nil {
+		if m.Kind == "" {
+			b.fault(t, "metrics with traces: give the kind, each is captured in its own way")
+		}
 		tb := r.block(t, "traces")
 		m.Traces = r.traces(tb)
 		tb.end()
