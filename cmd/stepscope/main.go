@@ -54,6 +54,8 @@ type commands struct {
 	} `cmd:"" help:"Read and write trace files."`
 	Engine  EngineCmd        `cmd:"" help:"Run simulated engines: ledger lines, /profile and traces to observe without a GPU."`
 	Import  ImportCmd        `cmd:"" help:"Keep trace files in the server's database."`
+	Backup  BackupCmd        `cmd:"" help:"Copy the database to a file while it is in use."`
+	Restore RestoreCmd       `cmd:"" help:"Make a database of a copy, after checking it."`
 	Capture CaptureCmd       `cmd:"" help:"Capture traces of a deployment's engines and follow them until they are stored."`
 	Compare CompareCmd       `cmd:"" help:"Compare deployments, and fail where one is worse than a threshold allows."`
 	Version kong.VersionFlag `help:"Print the version and exit."`

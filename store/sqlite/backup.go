@@ -16,7 +16,7 @@ import (
 func (s *Store) Backup(ctx context.Context, path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("back up to %q: the file is there already; give another name or move it away", path)
+		return fmt.Errorf("back up to %q: %w; give another name or move it away", path, os.ErrExist)
 	}
 	if err != nil {
 		return fmt.Errorf("back up: %w; check the folder and who may write there", err)
