@@ -55,6 +55,7 @@ type Link struct {
 	opt     Options
 	client  *http.Client
 	uploads *uploads
+	stall   time.Duration // stallTime, but in tests
 
 	mu      sync.Mutex
 	process string // value of wire.ProcessHeader, from Hello
@@ -84,7 +85,7 @@ func New(o Options) (*Link, error) {
 		ExpectContinueTimeout: time.Second,
 		ForceAttemptHTTP2:     true,
 	}
-	l := &Link{base: u, opt: o, uploads: loadUploads(o.State)}
+	l := &Link{base: u, opt: o, uploads: loadUploads(o.State), stall: stallTime}
 	l.client = &http.Client{Transport: t, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
 		// A redirected POST would arrive as a GET without its body.
 		return fmt.Errorf("the server sends on to %s: give that as its address", r.URL.Redacted())

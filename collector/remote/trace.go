@@ -30,7 +30,7 @@ const (
 	moves = 5
 )
 
-var errStalled = fmt.Errorf("no byte of the trace went out for %s: the network or the server is stuck; the upload goes on where it stopped", stallTime)
+var errStalled = errors.New("no byte of the trace went out for a minute: the network or the server is stuck; the upload goes on where it stopped")
 
 // PutTrace implements wire.Link. After a failure the next call with the same
 // sum goes on where the server stands.
@@ -160,8 +160,10 @@ func (l *Link) send(ctx context.Context, id string, offset int64, f wire.TraceFi
 	defer r.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	body := &moving{r: io.LimitReader(r, f.Size-offset), stall: time.AfterFunc(stallTime, func() { cancel(errStalled) })}
-	defer body.stall.Stop()
+	body := &moving{r: io.LimitReader(r, f.Size-offset), after: l.stall, stalled: time.AfterFunc(l.stall, func() { cancel(errStalled) })}
+	defer body.stalled.Stop()
+	// net/http waits for a read under way; closing the source ends one that is stuck.
+	defer context.AfterFunc(ctx, func() { r.Close() })()
 	header := tus()
 	header.Set("Upload-Offset", strconv.FormatInt(offset, 10))
 	header.Set("Content-Type", "application/offset+octet-stream")
@@ -174,16 +176,17 @@ func (l *Link) send(ctx context.Context, id string, offset int64, f wire.TraceFi
 
 // moving is a body that says when it stops moving.
 type moving struct {
-	r     io.Reader
-	stall *time.Timer
+	r       io.Reader
+	after   time.Duration
+	stalled *time.Timer
 }
 
 func (m *moving) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
 	if err == io.EOF {
-		m.stall.Reset(finishTime)
+		m.stalled.Reset(finishTime)
 	} else {
-		m.stall.Reset(stallTime)
+		m.stalled.Reset(m.after)
 	}
 	return n, err
 }
