@@ -26,6 +26,7 @@ func listen(t *testing.T) net.Listener {
 
 // A healthy engine: all states in order, the bytes of its file, the window of the recording.
 func TestDeepInferHealthy(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, nil)
 	g := newRig(t, e.target())
 	start := time.Now()
@@ -77,6 +78,7 @@ func (s *server) waitEvents(n int) ([]string, [][2]time.Time) {
 
 // The server may be away for any number of calls; and a command may come twice.
 func TestServerAwayAndCommandAgain(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, nil)
 	g := newRig(t, e.target())
 	g.away = 12
@@ -101,6 +103,7 @@ func TestServerAwayAndCommandAgain(t *testing.T) {
 
 // Two captures of one engine go one after the other.
 func TestOneAtATime(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, nil)
 	g := newRig(t, e.target())
 	g.r.Do(g.capture(1), g.capture(2))
@@ -115,9 +118,10 @@ func TestOneAtATime(t *testing.T) {
 
 // Somebody else captures: the Runner backs off and gets its own later.
 func TestDeepInferBusy(t *testing.T) {
+	t.Parallel()
 	slow := make(chan struct{})
 	e := newEngine(t, nil)
-	g := newRig(t, e.target())
+	g := newRig(t, e.target(), hastily)
 	e.hang.Lock() // the other's request stays in the slot
 	other := &profile.Client{Addr: e.m.Addr()}
 	go func() { other.Capture(t.Context(), profile.Request{NumSteps: 3}); close(slow) }()
@@ -136,9 +140,10 @@ func TestDeepInferBusy(t *testing.T) {
 
 // An engine that hangs first takes no request within its pickup wait, and refuses all that come later.
 func TestDeepInferHangs(t *testing.T) {
-	e := newEngine(t, nil)
+	t.Parallel()
+	e := newEngine(t, nil, hasty)
 	last := time.Now().Add(-time.Hour)
-	g := newRig(t, e.target(), func(c *Config) { c.LastStep = func(store.EngineKey) time.Time { return last } })
+	g := newRig(t, e.target(), hastily, func(c *Config) { c.LastStep = func(store.EngineKey) time.Time { return last } })
 	e.hang.Lock()
 	defer e.hang.Unlock()
 	g.r.Do(g.capture(1))
@@ -155,6 +160,7 @@ func TestDeepInferHangs(t *testing.T) {
 
 // The engine refuses the folder.
 func TestDeepInferBadFolder(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, nil)
 	g := newRig(t, e.target())
 	write(t, "a file", e.dir, "taken")
@@ -166,6 +172,7 @@ func TestDeepInferBadFolder(t *testing.T) {
 
 // A folder that the collector may not read is refused before the engine is asked.
 func TestFolderOutside(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, nil)
 	g := newRig(t, e.target())
 	for id, dir := range []string{"/", "/etc", e.dir + "/../x", "relative", e.dir + "\x00", "/" + strings.Repeat("x", 5000), e.dir + "x"} {
@@ -182,6 +189,7 @@ func TestFolderOutside(t *testing.T) {
 
 // The answer is lost, the file comes: it is adopted, and nobody else's.
 func TestDeepInferAdopts(t *testing.T) {
+	t.Parallel()
 	var e *engine
 	e = newEngine(t, func(c *sim.Capture, w io.Writer) error {
 		e.m.Close(canceled()) // cuts the connections
@@ -216,6 +224,7 @@ func TestDeepInferAdopts(t *testing.T) {
 
 // The engine dies while it writes: what lies there is no trace.
 func TestDeepInferCrashes(t *testing.T) {
+	t.Parallel()
 	var e *engine
 	e = newEngine(t, func(c *sim.Capture, w io.Writer) error {
 		io.WriteString(w, `{"traceEvents":[{"name":"a","args":{}},`)
@@ -235,16 +244,17 @@ func TestDeepInferCrashes(t *testing.T) {
 
 // The engine gives up after its completion wait: it says that no trace comes.
 func TestDeepInferSlowExport(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	e := newEngine(t, func(c *sim.Capture, w io.Writer) error {
 		<-release
 		_, err := c.Write(w)
 		return err
-	})
-	g := newRig(t, e.target())
+	}, hasty)
+	g := newRig(t, e.target(), hastily)
 	g.r.Do(g.capture(1))
 	c := g.state(1, store.PickedUp) // it was not refused within the pickup wait
-	if d := c.Times[store.PickedUp].Sub(c.Times[store.Asked]); d < brief.Pickup {
+	if d := c.Times[store.PickedUp].Sub(c.Times[store.Asked]); d < hasty {
 		t.Errorf("picked up after %s", d)
 	}
 	g.wait(1, func(c store.Capture) bool { return strings.Contains(c.Warning, "watching") })
@@ -256,6 +266,7 @@ func TestDeepInferSlowExport(t *testing.T) {
 
 // An engine's profiler fails.
 func TestDeepInferFails(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, func(*sim.Capture, io.Writer) error { return fmt.Errorf("no space left on device") })
 	g := newRig(t, e.target())
 	g.r.Do(g.capture(1))
@@ -263,6 +274,7 @@ func TestDeepInferFails(t *testing.T) {
 }
 
 func TestDeepInferNotThere(t *testing.T) {
+	t.Parallel()
 	l := listen(t)
 	addr := l.Addr().String()
 	l.Close()
@@ -279,8 +291,9 @@ func TestDeepInferNotThere(t *testing.T) {
 
 // Cancelled before the engine has taken it, the request is dropped there; after, its file is nobody's.
 func TestDeepInferCancel(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, nil)
-	g := newRig(t, e.target(), func(c *Config) { c.Waits.Pickup = 5 * time.Second })
+	g := newRig(t, e.target())
 	e.hang.Lock()
 	g.r.Do(g.capture(1))
 	g.state(1, store.Asked)
@@ -305,6 +318,7 @@ func TestDeepInferCancel(t *testing.T) {
 
 // A collector that was restarted looks for what became of a capture.
 func TestDeepInferResumes(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, nil)
 	g := newRig(t, e.target())
 	asked := time.Now().Add(-3 * time.Second).Truncate(time.Millisecond)

@@ -197,11 +197,16 @@ func (s *server) failed(id int64, reason, hint string) store.Capture {
 
 // brief are waits for tests: long enough for a busy machine to do what it must in between.
 var brief = Waits{
-	Pickup: 300 * time.Millisecond, Completion: 2 * time.Second,
+	Pickup: 5 * time.Second, Completion: 2 * time.Second,
 	Record: 50 * time.Millisecond, MaxRecord: 300 * time.Millisecond, Call: 5 * time.Second, Stop: 5 * time.Second,
-	Appear: 500 * time.Millisecond, Poll: 10 * time.Millisecond, Stable: 60 * time.Millisecond, Settle: 120 * time.Millisecond,
-	Stall: 300 * time.Millisecond, Retry: 10 * time.Millisecond, MaxRetry: 50 * time.Millisecond, Store: 5 * time.Second,
+	Appear: 500 * time.Millisecond, Poll: 10 * time.Millisecond, Stable: 60 * time.Millisecond, Settle: 400 * time.Millisecond,
+	Stall: 1500 * time.Millisecond, Retry: 10 * time.Millisecond, MaxRetry: 50 * time.Millisecond, Store: 5 * time.Second,
 }
+
+// hasty is the pickup wait of tests in which it passes.
+const hasty = 300 * time.Millisecond
+
+func hastily(c *Config) { c.Waits.Pickup = hasty }
 
 // rig is a Runner with one engine and a server.
 type rig struct {
@@ -261,8 +266,9 @@ func (e *engine) target() Engine {
 }
 
 // newEngine starts an engine that steps every few milliseconds. export, if any, takes the place of writing a trace.
-func newEngine(t *testing.T, export func(*sim.Capture, io.Writer) error) *engine {
+func newEngine(t *testing.T, export func(*sim.Capture, io.Writer) error, pickup ...time.Duration) *engine {
 	t.Helper()
+	wait := append(pickup, brief.Pickup)[0]
 	d := sim.DefaultDeployment()
 	d.Name, d.Trace = "chat", sim.Trace{Layers: 2, StepBytes: 40_000}
 	se, err := sim.NewEngine(sim.Config{Deployment: d, Seed: 1, Rank: 3, GPU: 2, World: 8, Start: time.Now()})
@@ -271,7 +277,7 @@ func newEngine(t *testing.T, export func(*sim.Capture, io.Writer) error) *engine
 	}
 	e := &engine{dir: t.TempDir()}
 	e.m = profile.NewManager(profile.Config{
-		GPU: 2, Rank: 3, PortBase: 0, OutputDir: e.dir, PickupWait: brief.Pickup, CompletionWait: brief.Completion,
+		GPU: 2, Rank: 3, PortBase: 0, OutputDir: e.dir, PickupWait: wait, CompletionWait: brief.Completion,
 		Log: slog.New(slog.DiscardHandler),
 	}, se.Profiler(export))
 	se.Attach(e.m)

@@ -75,6 +75,7 @@ func vllmFile(worker string) string {
 
 // Two ranks, each with a file that comes while the server stops; the frontend's file and old ones are left.
 func TestVLLM(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	old := vllmFile("dp0_pp0_tp0_dcp0_ep0_rank0")
 	write(t, gz(t, `{"traceEvents":["old"]}`), dir, old)
@@ -117,6 +118,7 @@ func TestVLLM(t *testing.T) {
 }
 
 func TestVLLMRefusals(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	g := newRig(t, a.engine(VLLM, dir))
 	reply := func(status int, body string) func(http.ResponseWriter, string) {
@@ -157,6 +159,7 @@ func TestVLLMRefusals(t *testing.T) {
 
 // A stop that hangs: the files are complete, and the server gets no other recording until it has answered.
 func TestVLLMStopHangs(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	release := make(chan struct{})
 	var once sync.Once
@@ -184,6 +187,7 @@ func TestVLLMStopHangs(t *testing.T) {
 
 // "The profiler is enabled, but no file": the place that was looked in is told.
 func TestVLLMNoFile(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	g := newRig(t, a.engine(VLLM, dir))
 	g.r.Do(g.capture(1))
@@ -200,6 +204,7 @@ func TestVLLMNoFile(t *testing.T) {
 
 // A file that is written slowly is taken when it is whole, not before.
 func TestGrowingFile(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	text := gz(t, strings.Repeat(doc, 1)+strings.Repeat(" ", 5000))
 	name := vllmFile("rank0")
@@ -223,6 +228,7 @@ func TestGrowingFile(t *testing.T) {
 
 // A file that never gets its end while the server says nothing of it is no trace.
 func TestNeverWhole(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	text := gz(t, doc)
 	a.stop = func(w http.ResponseWriter) {
@@ -248,6 +254,7 @@ func TestNeverWhole(t *testing.T) {
 
 // Cancelled while it records: the server must stop.
 func TestVLLMCancel(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	g := newRig(t, a.engine(VLLM, dir), func(c *Config) { c.Waits.Record, c.Waits.MaxRecord = time.Minute, time.Minute })
 	g.r.Do(g.capture(1))
@@ -269,6 +276,7 @@ func TestVLLMCancel(t *testing.T) {
 
 // The collector ends while vLLM records, and starts again: the recording is stopped and its files are found.
 func TestVLLMResumes(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	g := newRig(t, a.engine(VLLM, dir), func(c *Config) { c.Waits.Record, c.Waits.MaxRecord = time.Minute, time.Minute })
 	a.stop = func(w http.ResponseWriter) { write(t, gz(t, doc), dir, vllmFile("rank0")) }
@@ -293,6 +301,7 @@ func TestVLLMResumes(t *testing.T) {
 
 // The data-parallel engines of one server are one recording, and each gets its own file.
 func TestGroupAtOneServer(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	a.stop = func(w http.ResponseWriter) {
 		for dp := range 3 {
@@ -330,6 +339,7 @@ func TestGroupAtOneServer(t *testing.T) {
 
 // One of two captures at one server is cancelled: the other goes on.
 func TestCancelOneOfGroup(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	hold := make(chan struct{})
 	a.stop = func(w http.ResponseWriter) {
@@ -353,6 +363,7 @@ func TestCancelOneOfGroup(t *testing.T) {
 }
 
 func TestSGLang(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	var writer sync.WaitGroup
 	a.start = func(w http.ResponseWriter, body string) {
@@ -388,6 +399,7 @@ func TestSGLang(t *testing.T) {
 
 // Steps that do not come, as on an idle server: it is told to stop, and what it has is taken.
 func TestSGLangIdle(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	var id string
 	a.start = func(w http.ResponseWriter, body string) {
@@ -411,6 +423,7 @@ func TestSGLangIdle(t *testing.T) {
 
 // SGLang says with a 500 that it records already.
 func TestSGLangBusy(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	a.start = func(w http.ResponseWriter, body string) {
 		var q sglangStart
@@ -422,7 +435,7 @@ func TestSGLangBusy(t *testing.T) {
 		}
 		write(t, gz(t, doc), dir, "p-"+q.ProfileID+"-TP-0.trace.json.gz")
 	}
-	g := newRig(t, a.engine(SGLang, dir))
+	g := newRig(t, a.engine(SGLang, dir), hastily)
 	g.r.Do(g.capture(1))
 	c := g.done(1)
 	if c.State != store.Stored || a.starts != 3 || !strings.Contains(c.Warning, "try 3 of 6") {
@@ -436,6 +449,7 @@ func TestSGLangBusy(t *testing.T) {
 }
 
 func TestTensorRT(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	name := func(at time.Time, rank int) string {
 		return fmt.Sprintf("trtllm-trace-%d-0a1b2c3d-rank-%d.json", at.Unix(), rank)
@@ -453,7 +467,7 @@ func TestTensorRT(t *testing.T) {
 	}
 	e := a.engine(TensorRTLLM, dir)
 	e.Ranks, e.Remove = 3, true
-	g := newRig(t, e)
+	g := newRig(t, e, hastily)
 	g.r.Do(g.capture(1))
 	c := g.done(1)
 	if c.State != store.Stored || len(c.More) != 2 || g.content(c.More[1]) != `{"rank":2}` {
@@ -481,6 +495,7 @@ func TestTensorRT(t *testing.T) {
 
 // An engine on another node whose folder is mounted here under another path.
 func TestMappedPath(t *testing.T) {
+	t.Parallel()
 	a, dir := newAPI(t), t.TempDir()
 	e := a.engine(TensorRTLLM, "/data/traces/run1")
 	e.Paths = Paths{{Engine: "/data", Local: filepath.Join(dir, "wrong")}, {Engine: "/data/traces", Local: dir}}
