@@ -217,6 +217,9 @@ func (s *session) send(m *member, f *file) (id string, err error) {
 		if cause := context.Cause(s.ctx); cause != nil {
 			return "", cause
 		}
+		if now, statErr := f.f.Stat(); statErr == nil && !p.temp && (now.Size() != f.stat.Size() || !now.ModTime().Equal(f.stat.ModTime())) {
+			return "", &failure{what: short(f.name) + " was changed while it was sent", hint: "something else writes to this file; capture again"}
+		}
 		if final(err) || time.Now().After(deadline) {
 			return "", &failure{what: "storing " + short(f.name), err: err, hint: storeHint(err)}
 		}
