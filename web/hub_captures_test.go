@@ -207,8 +207,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	f(400, "513 engines", wire.CaptureRequest{Engines: make([]string, 513)})
 	f(404, `no deployment "x"`, wire.CaptureRequest{Deployment: "x"})
 	f(404, `has no engine "rank7"`, only("rank0", "rank7"))
-	// 3 engines × 25 steps × 5 MiB = 375 MiB
-	f(507, "about 375 MiB", wire.CaptureRequest{Steps: 25})
+	// 3 engines × 25 steps × 4.9 MB = 367.5 MB = 350.475 MiB
+	f(507, "about 350.48 MiB", wire.CaptureRequest{Steps: 25})
 	f(409, "no sequence is running on rank2", only("rank0", "rank2"))
 	if list, err := r.st.ListCaptures(t.Context(), store.CaptureQuery{}); err != nil || len(list) != 0 {
 		t.Fatalf("%+v, %v: refused requests left rows", list, err)

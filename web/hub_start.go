@@ -21,7 +21,6 @@ const (
 	defaultSteps  = 20
 	maxSteps      = 50
 	maxEngines    = 512
-	bytesPerStep  = 5 << 20         // of a DeepInfer trace as JSON: about 4.9 MB
 	idleWindow    = 5 * time.Minute // how old a figure of the load may be
 	runningMetric = "running"
 )
@@ -82,7 +81,11 @@ func (h *Hub) StartCaptures(ctx context.Context, q wire.CaptureRequest) ([]store
 	if err != nil {
 		return nil, err
 	}
-	if err := h.checkRoom(ctx, int64(len(chosen))*int64(q.Steps)*bytesPerStep); err != nil {
+	var need int64
+	for _, e := range chosen {
+		need += wire.Expect(e.Kind, q.Steps, 0).Bytes
+	}
+	if err := h.checkRoom(ctx, need); err != nil {
 		return nil, err
 	}
 	idle, err := h.idle(ctx, chosen)
@@ -255,7 +258,7 @@ func (h *Hub) checkRoom(ctx context.Context, need int64) error {
 	if err != nil {
 		return err
 	}
-	if u.Quota > 0 && u.Bytes+need > u.Quota {
+	if u.Quota > 0 && u.Bytes+max(need, 1) > u.Quota {
 		return &HTTPError{Status: http.StatusInsufficientStorage,
 			Message: fmt.Sprintf("the store has no room for these traces: %s of %s are in use, and about %s would come", sizeText(u.Bytes), sizeText(u.Quota), sizeText(need)),
 			Hint:    "delete traces that nobody needs, capture fewer steps or engines, or start the server with a larger --quota", Err: store.ErrInvalid}
