@@ -8,10 +8,12 @@ import (
 
 // When an engine is an outlier: its mean over the range is farther from the
 // engines' median than farScale standard deviations, estimated from the median
-// deviation, and than farShare of the median itself.
+// deviation, and than farShare of the median itself: twice that among few
+// engines, whose median deviation is a matter of luck.
 const (
 	farScale    = 3.5
 	farShare    = 0.05
+	fewPeers    = 8
 	farEngines  = 4 // with fewer, nobody can say who is the odd one
 	maxOutliers = 5
 )
@@ -39,7 +41,11 @@ func findOutliers(engines []laidEngine) []farEngine {
 	for i, m := range means {
 		away[i] = math.Abs(m - middle)
 	}
-	limit := max(farScale*madSigma*median(away), farShare*math.Abs(middle))
+	share := farShare
+	if len(engines) < fewPeers {
+		share *= 2
+	}
+	limit := max(farScale*madSigma*median(away), share*math.Abs(middle))
 	var far []farEngine
 	for i, d := range away {
 		if d > limit {

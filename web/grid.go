@@ -119,31 +119,33 @@ func (g grid) layIncrease(cells []cell, p *store.Points) {
 	}
 }
 
-// gap is the usual distance between two filled cells, in cells: the median, at least 1.
-func gap(cells []cell) float64 {
-	var gaps []int
+// reachOf is how far apart two values of a series may be and still belong to one
+// unbroken line, in cells: holdGaps times the usual distance, but where rows come
+// by chance, as those of prompt steps do, no less than nearly all distances and a half.
+func reachOf(cells []cell) float64 {
+	var gaps []float64
 	last := -1
 	for i, c := range cells {
 		if c.n == 0 {
 			continue
 		}
 		if last >= 0 {
-			gaps = append(gaps, i-last)
+			gaps = append(gaps, float64(i-last))
 		}
 		last = i
 	}
 	if len(gaps) == 0 {
-		return 1
+		return holdGaps
 	}
 	slices.Sort(gaps)
-	return float64(gaps[len(gaps)/2])
+	return max(holdGaps*quantile(gaps, 0.5), 1.5*quantile(gaps, 0.95))
 }
 
-// held is the mean of each cell; an empty one has the value before it as long
-// as no more than holdGaps usual distances have passed, then NaN.
+// held is the mean of each cell; an empty one has the value before it as far
+// as reachOf says, then NaN.
 func (g grid) held(cells []cell) []float64 {
 	out := make([]float64, len(cells))
-	reach := holdGaps * gap(cells)
+	reach := reachOf(cells)
 	last := -1
 	for i, c := range cells {
 		out[i] = math.NaN()

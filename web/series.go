@@ -36,7 +36,7 @@ type seriesAnswer struct {
 	DX    float64 // ms, or steps
 	Cells int
 	Lines []seriesLine
-	Band  *seriesBand // instead of one line for each of many engines
+	Bands []*seriesBand // one for each kind of steps, instead of one line for each of many engines
 	// Engines is how many engines have samples here, More how many columns were left out.
 	Engines, More int
 	Samples       int64
@@ -149,7 +149,7 @@ func (b *seriesBuilder) kinds() []store.Flags {
 func (b *seriesBuilder) wanted() []string {
 	keys := slices.Clone(b.q.metrics)
 	for _, key := range b.q.metrics {
-		if by := definition(key).Aggregate.By; by != "" && b.q.joined {
+		if by := definition(key).Aggregate.By; by != "" {
 			keys = append(keys, by)
 		}
 	}
@@ -168,7 +168,7 @@ func (b *seriesBuilder) build(answer *seriesAnswer) {
 	for _, r := range b.dedupe() {
 		columns := b.columns(r.points, seen)
 		keep, more := largest(columns)
-		answer.More = max(answer.More, more)
+		answer.More += more
 		for _, c := range keep {
 			for _, l := range c.laid {
 				answer.Samples += l.samples
@@ -365,10 +365,19 @@ func (b *seriesBuilder) addColumn(answer *seriesAnswer, c *seriesColumn, r serie
 			return
 		}
 	}
-	if len(c.laid) > maxLines {
-		if answer.Band == nil {
-			answer.Band = b.band(c, r, scale)
+	if !alone {
+		// Several columns of several engines that no rule joins: as many as there is room for.
+		for _, l := range c.laid {
+			if len(answer.Lines) == maxLines {
+				answer.More++
+				continue
+			}
+			answer.Lines = append(answer.Lines, b.line(c, l, r, scale, false))
 		}
+		return
+	}
+	if len(c.laid) > maxLines {
+		answer.Bands = append(answer.Bands, b.band(c, r, scale))
 		for _, o := range far {
 			answer.Lines = append(answer.Lines, b.line(c, c.laid[o.at], r, scale, true))
 		}
@@ -384,7 +393,7 @@ func (b *seriesBuilder) addColumn(answer *seriesAnswer, c *seriesColumn, r serie
 func (b *seriesBuilder) line(c *seriesColumn, l laidEngine, r seriesRead, scale float64, far bool) seriesLine {
 	line := seriesLine{Metric: c.Metric, Label: c.Label, Engine: b.name(c, l), Steps: stepKind(r.only), Samples: l.samples, Outlier: far}
 	spread := false
-	reach := holdGaps * gap(l.cells)
+	reach := reachOf(l.cells)
 	last := -1
 	for i, k := range l.cells {
 		if k.n == 0 {

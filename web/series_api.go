@@ -166,19 +166,19 @@ func (a *seriesAnswer) encode() ([]byte, error) {
 		DX       float64       `json:"dx"`
 		Cells    int           `json:"cells"`
 		Lines    []lineJSON    `json:"lines"`
-		Band     *bandJSON     `json:"band"`
+		Bands    []bandJSON    `json:"bands"`
 		Engines  int           `json:"engines"`
 		More     int           `json:"more"`
 		Samples  int64         `json:"samples"`
 		Outliers []outlierJSON `json:"outliers"`
 		Times    []*[2]int64   `json:"times,omitempty"` // ms since 1970
-	}{Start: a.X0, DX: a.DX, Cells: a.Cells, Lines: []lineJSON{}, Engines: a.Engines, More: a.More, Samples: a.Samples, Outliers: []outlierJSON{}}
+	}{Start: a.X0, DX: a.DX, Cells: a.Cells, Lines: []lineJSON{}, Bands: []bandJSON{}, Engines: a.Engines, More: a.More, Samples: a.Samples, Outliers: []outlierJSON{}}
 	for _, l := range a.Lines {
 		out.Lines = append(out.Lines, lineJSON{Metric: l.Metric, Label: l.Label, Engine: l.Engine, Steps: l.Steps, Samples: l.Samples, Outlier: l.Outlier,
 			Cells: l.Cells, Mean: nums(l.Mean), Low: nums(l.Low), High: nums(l.High)})
 	}
-	if b := a.Band; b != nil {
-		out.Band = &bandJSON{Steps: b.Steps, Cells: b.Cells, Min: nums(b.Min), P10: nums(b.P10), P50: nums(b.P50), P90: nums(b.P90), Max: nums(b.Max)}
+	for _, b := range a.Bands {
+		out.Bands = append(out.Bands, bandJSON{Steps: b.Steps, Cells: b.Cells, Min: nums(b.Min), P10: nums(b.P10), P50: nums(b.P50), P90: nums(b.P90), Max: nums(b.Max)})
 	}
 	for _, o := range a.Outliers {
 		out.Outliers = append(out.Outliers, outlierJSON{o.Engine, num(o.Off)})

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/engine/ledger"
@@ -121,7 +122,7 @@ func changes(now, before map[string]float64, length time.Duration) []views.Reaso
 		was, had := before[m.Key]
 		rel := v/was - 1
 		hasRel := had && was != 0 && !math.IsInf(rel, 0)
-		name := views.Reason{Words: m.Name}
+		name := views.Reason{Words: ledger.Words{EN: lowerFirst(m.Name.EN), ZH: m.Name.ZH}}
 		level := views.Sig3(v*views.Scale(m.Unit)) + " " + plainUnit(m.Unit)
 		change := views.Sig3(100 * math.Abs(rel))
 		switch {
@@ -137,6 +138,14 @@ func changes(now, before map[string]float64, length time.Duration) []views.Reaso
 		}
 	}
 	return out
+}
+
+// lowerFirst is a name inside a sentence; abbreviations stay as they are.
+func lowerFirst(name string) string {
+	if len(name) > 1 && 'a' <= name[1] && name[1] <= 'z' {
+		return strings.ToLower(name[:1]) + name[1:]
+	}
+	return name
 }
 
 func direction(prefix string, rel float64) string {

@@ -2,7 +2,7 @@ package i18n
 
 // deploymentTexts are the words of a deployment's page.
 var deploymentTexts = map[string]text{
-	"deployment.title": {"Deployment", "部署"},
+	"deployment.title":    {"Deployment", "部署"},
 	"deployment.compare":  {"Compare…", "对比…"},
 	"deployment.capture":  {"Record traces…", "录制 trace…"},
 	"deployment.engines":  {"Engines, newest figures", "引擎的最新数字"},

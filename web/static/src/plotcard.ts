@@ -5,7 +5,7 @@ import { role } from "./dom";
 import { t } from "./fleetstrings";
 import { integer, sig3 } from "./format";
 import { harmless } from "./names";
-import { last, look, type Line, type Mark, type Series } from "./series";
+import { last, look, placeOf, type Line, type Mark, type Series } from "./series";
 
 /** What all charts of the page have in common. */
 export interface Asked {
@@ -144,7 +144,7 @@ export class PlotCard {
   private summary(series: Series, asked: Asked): string {
     if (series.samples === 0) return t.plot.none;
     const parts: string[] = [];
-    if (series.band !== null) parts.push(t.plot.band(series.engines));
+    if (series.bands.length > 0) parts.push(t.plot.band(series.engines));
     else if (asked.joined && series.lines.every((l) => l.engine === "")) parts.push(t.plot.joined(series.engines, this.figure.dataset["rule"] ?? ""));
     else parts.push(t.plot.engines(series.engines));
     parts.push(t.plot.samples(integer(series.samples)));
@@ -160,13 +160,20 @@ export class PlotCard {
 
   /** The legend as text beside the chart: it can be read aloud, and points at its line. */
   private drawLegend(series: Series): void {
-    const lines = series.lines.length > 1 || series.band !== null || series.lines[0]?.steps !== "" ? series.lines : [];
-    const shift = series.band === null ? 0 : 1;
+    const lines = series.lines.length > 1 || series.bands.length > 0 || series.lines[0]?.steps !== "" ? series.lines : [];
+    const kinds = series.bands.filter((band) => band.steps !== "").map((band) => {
+      const item = document.createElement("li");
+      const mark = document.createElement("i");
+      mark.style.borderTop = `2px solid ${look(0, band.steps).color}`;
+      item.append(mark, `${t.plot.median} · ${t.steps[band.steps] ?? band.steps}`);
+      return item;
+    });
     this.legend.replaceChildren(
+      ...kinds,
       ...lines.map((line, n) => {
         const item = document.createElement("li");
         const mark = document.createElement("i");
-        const { color, dash } = look(n + shift, line.steps);
+        const { color, dash } = look(placeOf(series, n), line.steps);
         mark.style.borderTop = `2px ${dash} ${color}`;
         const name = this.name(line);
         const value = last(line);

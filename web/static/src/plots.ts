@@ -5,7 +5,7 @@ import { Chart, type Skeleton } from "./chartbase";
 import { t } from "./fleetstrings";
 import { sig3 } from "./format";
 import { harmless } from "./names";
-import { heights, look, near, points, type Band, type Line, type Mark, type Point, type Series } from "./series";
+import { axisNumber, heights, largest, look, near, placeOf, points, type Band, type Line, type Mark, type Point, type Series } from "./series";
 
 export interface Drawing {
   series: Series;
@@ -126,16 +126,17 @@ export class LinePlot extends Chart {
     if (d === null) return { ...this.skeleton };
     const { series: s } = d;
     const shown: Option[] = [];
-    if (s.band !== null) shown.push(...bandSeries(s, s.band));
-    const spread = s.band === null && s.lines.length <= spreadLines;
-    s.lines.forEach((line, n) => shown.push(...this.lineSeries(d, line, n + (s.band === null ? 0 : 1), spread)));
+    for (const band of s.bands) shown.push(...bandSeries(s, band));
+    const spread = s.bands.length === 0 && s.lines.length <= spreadLines;
+    s.lines.forEach((line, n) => shown.push(...this.lineSeries(d, line, placeOf(s, n), spread)));
+    const most = largest(s);
     shown.push(markSeries(d));
     const x = this.skeleton.xAxis[0]!;
     return {
       ...this.skeleton,
       useUTC: true,
-      xAxis: [{ ...x, type: d.byStep ? "value" : "time", min: d.from, max: d.to, ...(d.byStep ? { name: (this.skeleton as unknown as Option)["stepName"] } : { axisLabel: { formatter: clock(d.to - d.from) } }) }],
-      yAxis: [{ ...this.skeleton.yAxis[0], name: d.unit, axisLabel: { formatter: axisNumber }, splitNumber: 4 }],
+      xAxis: [{ ...x, type: d.byStep ? "value" : "time", min: d.from, max: d.to, ...(d.byStep ? { name: (this.skeleton as unknown as Option)["stepName"], axisLabel: { alignMaxLabel: "right", alignMinLabel: "left" } } : { axisLabel: { formatter: clock(d.to - d.from) } }) }],
+      yAxis: [{ ...this.skeleton.yAxis[0], name: d.unit, min: floor, nameMoveOverlap: false, axisLabel: { formatter: (v: number) => axisNumber(v, most) }, splitNumber: 4 }],
       series: shown,
       tooltip: { ...this.skeleton.tooltip, formatter: (p: unknown) => this.tooltip(d, p) },
     };
@@ -179,7 +180,7 @@ export class LinePlot extends Chart {
       .sort((a, b) => b.v! - a.v!);
     const text = rows.slice(0, mostRows).map((r) => `${clip(r.name)}  ${sig3(r.v!)}${r.lo !== null && r.hi !== null && r.lo < r.hi ? `  (${sig3(r.lo)} – ${sig3(r.hi)})` : ""}`);
     if (rows.length > mostRows) text.push("…");
-    if (s.band !== null) text.unshift(...bandText(s, s.band, x, reach));
+    text.unshift(...s.bands.flatMap((band) => bandText(s, band, x, reach)));
     const marks = d.byStep ? [] : d.marks.filter((m) => m.from - s.dx <= x && x <= m.to + s.dx).slice(0, 3);
     text.push(...marks.map((m) => `${t.mark[m.kind] ?? m.kind}: ${m.engines.map(clip).join(", ")}${m.count > m.engines.length ? " …" : ""}`));
     const head = d.byStep ? `${t.plot.steps} ${Math.round(x).toLocaleString("en-US")}` : new Date(x).toISOString().slice(0, 19).replace("T", " ");
@@ -208,7 +209,8 @@ function bandText(s: Series, b: Band, x: number, reach: number): string[] {
   const at = (v: (number | null)[]) => near(s, { i: b.i, v }, x, reach);
   const [min, p10, p50, p90, max] = [at(b.min), at(b.p10), at(b.p50), at(b.p90), at(b.max)];
   if (min === null || p10 === null || p50 === null || p90 === null || max === null) return [];
-  return [`${t.plot.median}  ${sig3(p50)}`, `${t.plot.spread}  ${sig3(p10)} – ${sig3(p90)}`, `${t.plot.extremes}  ${sig3(min)} – ${sig3(max)}`];
+  const kind = b.steps === "" ? "" : ` · ${t.steps[b.steps] ?? b.steps}`;
+  return [`${t.plot.median}${kind}  ${sig3(p50)}`, `${t.plot.spread}  ${sig3(p10)} – ${sig3(p90)}`, `${t.plot.extremes}  ${sig3(min)} – ${sig3(max)}`];
 }
 
 const quiet = { type: "line", symbol: "none", silent: true, connectNulls: false, emphasis: { disabled: true }, tooltip: { show: false } };
@@ -224,12 +226,13 @@ function area(stack: string, data: Point[], color: string, opacity: number): Opt
 
 function bandSeries(s: Series, b: Band): Option[] {
   const { color } = look(0, b.steps);
+  const stack = `band ${b.steps}`;
   const at = (v: (number | null)[]) => points(s, b.i, v);
   return [
-    edge("band", at(b.min)),
-    area("band", at(heights(b.min, b.p10)), color, 0.1),
-    area("band", at(heights(b.p10, b.p90)), color, 0.25),
-    area("band", at(heights(b.p90, b.max)), color, 0.1),
+    edge(stack, at(b.min)),
+    area(stack, at(heights(b.min, b.p10)), color, 0.1),
+    area(stack, at(heights(b.p10, b.p90)), color, 0.25),
+    area(stack, at(heights(b.p90, b.max)), color, 0.1),
     { type: "line", name: t.plot.median, data: at(b.p50), showSymbol: b.i.length <= 24, symbolSize: 4, symbol: "circle", connectNulls: false, color, lineStyle: { color, width: 1.6 }, emphasis: { disabled: true } },
   ];
 }
@@ -284,14 +287,9 @@ function hatch(color: string): HTMLCanvasElement {
   return tile;
 }
 
-/** Large numbers as 12 k and 3.4 M, so that axes stay narrow. */
-function axisNumber(v: number): string {
-  const a = Math.abs(v);
-  const short = (x: number) => String(Number(x.toPrecision(3)));
-  if (a >= 1e9) return `${short(v / 1e9)} G`;
-  if (a >= 1e6) return `${short(v / 1e6)} M`;
-  if (a >= 1e4) return `${short(v / 1e3)} k`;
-  return short(v);
+/** An axis begins at 0 where 0 is near, so that small things look small; never below for what can't be negative. */
+function floor(extent: { min: number; max: number }): number | undefined {
+  return extent.min >= 0 && extent.min < 0.4 * extent.max ? 0 : undefined;
 }
 
 /** UTC like all times on the pages; echarts' own labels would be in the browser's zone. */

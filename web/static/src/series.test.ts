@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heights, last, look, near, points, type Series } from "./series";
+import { axisNumber, heights, largest, last, look, near, points, type Series } from "./series";
 
-const s: Series = { x0: 1000, dx: 10, cells: 4, lines: [], band: null, engines: 1, more: 0, samples: 3, outliers: [] };
+const s: Series = { x0: 1000, dx: 10, cells: 4, lines: [], bands: [], engines: 1, more: 0, samples: 3, outliers: [] };
 
 test("values stand in the middle of their cells, and gaps stay", () => {
   assert.deepEqual(points(s, [0, 1, 3], [5, null, 7]), [
@@ -30,4 +30,13 @@ test("no two of twelve lines look alike, and kinds of steps have their colours",
   assert.equal(seen.size, 12);
   assert.equal(look(0, "prompt").color, "#e69f00");
   assert.equal(look(1, "decode").color, "#0072b2");
+});
+
+test("an axis has one unit, that of its largest value", () => {
+  const line = { metric: "m", label: "", engine: "", steps: "", samples: 2, outlier: false, i: [0, 1], v: [9000, null], hi: [12_000, null] };
+  assert.equal(largest({ ...s, lines: [line] }), 12_000);
+  assert.equal(axisNumber(9000, 12_000), "9 k");
+  assert.equal(axisNumber(12_500, 12_000), "12.5 k");
+  assert.equal(axisNumber(9000, 9500), "9000");
+  assert.equal(axisNumber(-0.25, 1), "−0.25");
 });

@@ -30,7 +30,8 @@ export interface Series {
   dx: number;
   cells: number;
   lines: Line[];
-  band: Band | null;
+  /** One for each kind of steps, instead of a line for each of many engines. */
+  bands: Band[];
   engines: number;
   more: number;
   samples: number;
@@ -94,6 +95,32 @@ export function last(line: Pick<Line, "v">): number | null {
 
 /** Okabe and Ito's colours, those of little contrast last. */
 export const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"];
+
+/** Colours of what a chart with bands shows besides: none of the bands' own. */
+const besides = 2;
+
+/** The place in the palette of line n, behind the bands' colours if there are bands. */
+export function placeOf(s: Pick<Series, "bands">, n: number): number {
+  return s.bands.length === 0 ? n : n + besides;
+}
+
+/** The largest value of a chart, for one unit on its whole axis. */
+export function largest(s: Series): number {
+  let most = 0;
+  const see = (values: readonly (number | null)[] | undefined) => values?.forEach((v) => (most = Math.max(most, Math.abs(v ?? 0))));
+  for (const line of s.lines) see(line.hi ?? line.v);
+  for (const band of s.bands) see(band.max);
+  return most;
+}
+
+/** Numbers on an axis whose largest value is given: 12 k beside 9 k, so that axes stay narrow. */
+export function axisNumber(v: number, most: number): string {
+  const short = (x: number) => String(Number(x.toPrecision(4))).replace("-", "−");
+  if (most >= 1e10) return `${short(v / 1e9)} G`;
+  if (most >= 1e7) return `${short(v / 1e6)} M`;
+  if (most >= 1e4) return `${short(v / 1e3)} k`;
+  return short(v);
+}
 
 /** Colour and dash of line n: beyond the colours they come again, dashed. Prompt and decode have theirs everywhere. */
 export function look(n: number, steps: string): { color: string; dash: "solid" | "dashed" | "dotted" } {
