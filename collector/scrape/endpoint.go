@@ -16,6 +16,7 @@ import (
 	"github.com/stepscope/stepscope/collector/source"
 	"github.com/stepscope/stepscope/collector/wire"
 	"github.com/stepscope/stepscope/engine/foreign"
+	"github.com/stepscope/stepscope/engine/ledger"
 	"github.com/stepscope/stepscope/store"
 )
 
@@ -41,11 +42,12 @@ type endpoint struct {
 
 	mu     sync.Mutex
 	isList bool
+	told   map[string]bool // metrics that it has given
 	t      wire.Target
 }
 
 func (s *Source) newEndpoint(path string) *endpoint {
-	e := &endpoint{Source: s, rows: rows.NewBuilder(), isList: s.kind == foreign.TensorRTLLM && path == metricsPath}
+	e := &endpoint{Source: s, rows: rows.NewBuilder(), told: map[string]bool{}, isList: s.kind == foreign.TensorRTLLM && path == metricsPath}
 	if s.base != nil {
 		u := *s.base
 		u.Path = strings.TrimRight(u.Path, "/") + "/" + strings.TrimLeft(path, "/")
@@ -248,6 +250,13 @@ func (e *endpoint) succeed(res *foreign.Result, a answer, samples int64, late ti
 	case t.Health == wire.Quiet:
 		p = &trouble{fmt.Sprintf("%s: the last %d lists were empty", e.url, e.barren), "the engine is idle, or another reader takes the records first"}
 	}
+	for _, r := range res.Readings {
+		for _, v := range r.Values {
+			if len(e.told) < rows.MaxColumns {
+				e.told[v.Key] = true
+			}
+		}
+	}
 	t.Problem = nil
 	if p != nil {
 		t.Problem = &wire.Problem{Time: a.at, What: p.what, Hint: p.next, Count: 1}
@@ -267,13 +276,26 @@ func (e *endpoint) succeed(res *foreign.Result, a answer, samples int64, late ti
 	}
 }
 
-// target is the state as a report has it.
-func (e *endpoint) target(kind string) wire.Target {
+// tells says whether the interface has given a metric, or for a histogram its parts.
+func (e *endpoint) tells(key string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.told[key] || e.told[key+ledger.CountSuffix]
+}
+
+// target is the state as a report has it. What another interface of the same server gives
+// is not missing.
+func (e *endpoint) target(kind string, all []*endpoint) wire.Target {
+	e.mu.Lock()
 	t := e.t
+	missing := slices.Clone(t.Missing)
+	e.mu.Unlock()
+	t.Missing = slices.DeleteFunc(missing, func(m string) bool {
+		key, _, _ := strings.Cut(m, ":")
+		return slices.ContainsFunc(all, func(o *endpoint) bool { return o != e && o.tells(key) })
+	})
 	t.Kind, t.Source = kind, "metrics"
-	if e.isList {
+	if e.listed() {
 		t.Source = "iterations"
 	}
 	t.Engines = slices.Clone(t.Engines)

@@ -211,8 +211,9 @@ func (s *Source) Targets() []wire.Target {
 		}}
 	}
 	var all []wire.Target
-	for _, e := range s.list() {
-		all = append(all, e.target(kind))
+	endpoints := s.list()
+	for _, e := range endpoints {
+		all = append(all, e.target(kind, endpoints))
 	}
 	return all
 }

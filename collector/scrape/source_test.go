@@ -412,3 +412,40 @@ func TestEngineName(t *testing.T) {
 		}
 	}
 }
+
+// What one interface of a server gives is not missing from the other.
+func TestInterfacesTogether(t *testing.T) {
+	reads := make(chan string, 1000)
+	texts := map[string][]string{
+		"/metrics":            {fixture(t, "trtllm-iterations.1.json"), fixture(t, "trtllm-iterations.2.json")},
+		"/prometheus/metrics": {fixture(t, "trtllm-2026.1.txt"), fixture(t, "trtllm-2026.2.txt")},
+	}
+	var mu sync.Mutex
+	n := map[string]int{}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		list := texts[r.URL.Path]
+		if list == nil {
+			http.NotFound(w, r)
+			return
+		}
+		mu.Lock()
+		io.WriteString(w, list[min(n[r.URL.Path], len(list)-1)])
+		n[r.URL.Path]++
+		mu.Unlock()
+		reads <- r.URL.Path
+	}))
+	t.Cleanup(srv.Close)
+	src, _ := start(t, Options{Kind: foreign.TensorRTLLM, Address: srv.URL})
+	for count := map[string]int{}; count["/metrics"] < 4 || count["/prometheus/metrics"] < 4; {
+		count[<-reads]++
+	}
+	x := src.Targets()
+	for i, given := range []string{"accept_rate_uncond", "step_ms"} { // by the other one
+		if slices.ContainsFunc(x[i].Missing, func(m string) bool { return strings.HasPrefix(m, given+":") }) {
+			t.Errorf("%s misses %s, which %s has: %q", x[i].Name, given, x[1-i].Name, x[i].Missing)
+		}
+	}
+	if !slices.ContainsFunc(x[1].Missing, func(m string) bool { return strings.HasPrefix(m, "prefill_time: stands in") }) {
+		t.Errorf("%q", x[1].Missing)
+	}
+}

@@ -216,7 +216,7 @@ type fraction struct {
 func ratios(key string, plus float64, parts ...fraction) rule {
 	var names []string
 	for _, p := range parts {
-		names = append(names, p.den.names...)
+		names = append(append(names, p.den.names...), p.num.names...)
 	}
 	return rule{key, names, func(v *view, key string) []ledger.Value {
 		var out []ledger.Value

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/stepscope/stepscope/engine/ledger"
@@ -78,7 +79,7 @@ func fullDrafts(key, label string, accepted, drafts, tokens from) rule {
 
 // conditional divides what was accepted at each position by what was drafted there.
 func conditional(key, label string, accepted, drafted from) rule {
-	return rule{key, accepted.names, func(v *view, key string) []ledger.Value {
+	return rule{key, slices.Concat(accepted.names, drafted.names), func(v *view, key string) []ledger.Value {
 		if !v.rates() {
 			return nil
 		}
@@ -90,7 +91,7 @@ func conditional(key, label string, accepted, drafted from) rule {
 // ofFirst divides what was accepted at each position by what was drafted at the first one:
 // every draft has that, so it is the number of drafts.
 func ofFirst(key, label string, accepted, drafted from) rule {
-	return rule{key, accepted.names, func(v *view, key string) []ledger.Value {
+	return rule{key, slices.Concat(accepted.names, drafted.names), func(v *view, key string) []ledger.Value {
 		if !v.rates() {
 			return nil
 		}
@@ -101,7 +102,7 @@ func ofFirst(key, label string, accepted, drafted from) rule {
 
 // perDraft is 1 + accepted tokens ÷ drafts, where drafts are counted by position.
 func perDraft(key, label string, accepted, drafted from) rule {
-	return rule{key, accepted.names, func(v *view, key string) []ledger.Value {
+	return rule{key, slices.Concat(accepted.names, drafted.names), func(v *view, key string) []ledger.Value {
 		if !v.rates() {
 			return nil
 		}

@@ -17,6 +17,7 @@ import (
 type State struct {
 	kind  string
 	rules []rule
+	known map[string]bool // names that a rule reads
 
 	last    map[string]float64 // counters and parts of histograms of the last scrape by id
 	at      time.Time          // of the last scrape; zero before the first
@@ -27,7 +28,8 @@ type State struct {
 
 // NewState begins a target of a kind.
 func NewState(kind string) *State {
-	return &State{kind: kind, rules: rulesOf(kind)}
+	rules := rulesOf(kind)
+	return &State{kind: kind, rules: rules, known: needed(rules)}
 }
 
 // resetWindow is how many scrapes are looked back on to tell a restart from an address
@@ -62,7 +64,7 @@ func (s *State) Scrape(now time.Time, body []byte) Result {
 
 	missing := map[string]bool{}
 	for _, v := range views {
-		r, unknown, cut := v.read(s.rules)
+		r, unknown, cut := v.read(s.rules, s.known)
 		if len(r.Values) > 0 {
 			res.Readings = append(res.Readings, r)
 		}

@@ -180,6 +180,9 @@ func TestSGLang(t *testing.T) {
 		"sglang:cache_hit_rate|dp_rank=0": 0, // kept, but never taken for the hit rate
 		"sglang:time_to_first_token_seconds_count|is_streaming=false": 10,
 	})
+	if got := strings.Join(second.Unknown, " "); got != "sglang:cache_hit_rate" { // not what ratios are made of
+		t.Errorf("unknown: %s", got)
+	}
 	if second.Info.Role != "mixed" {
 		t.Errorf("role %q", second.Info.Role)
 	}

@@ -59,7 +59,7 @@ func (v *view) named(names []string, where func(*Series) bool) []*entry {
 
 // read applies the rules: of several for one key the first that gives a value. What no rule
 // has read is kept under its own name.
-func (v *view) read(rules []rule) (r Reading, unknown []string, cut int) {
+func (v *view) read(rules []rule, known map[string]bool) (r Reading, unknown []string, cut int) {
 	r = Reading{Engine: v.engine, Section: ledger.Scraped, Step: -1}
 	v.absent = map[string]bool{}
 	done := map[string]bool{}
@@ -83,7 +83,7 @@ func (v *view) read(rules []rule) (r Reading, unknown []string, cut int) {
 			delete(v.absent, rule.key)
 		}
 	}
-	own, unknown, cut := v.unknown()
+	own, unknown, cut := v.unknown(known)
 	r.Values = append(r.Values, own...)
 	return r, unknown, cut
 }
@@ -101,9 +101,9 @@ func (v *view) has(r rule) bool {
 // constantLabels tell nothing apart within one engine.
 var constantLabels = []string{"model_name", "engine", "engine_type", "tp_rank", "pp_rank", "moe_ep_rank"}
 
-// unknown gives the values that no rule has read, the engine's own first, and the names of
-// their families. Counters become increases per second, parts of histograms increases.
-func (v *view) unknown() (values []ledger.Value, names []string, cut int) {
+// unknown gives the values that no rule has used up, the engine's own first, and the names
+// of families that have no rule at all. Counters become increases per second, parts of histograms increases.
+func (v *view) unknown(known map[string]bool) (values []ledger.Value, names []string, cut int) {
 	type kept struct {
 		key, label string
 		engine     bool
@@ -117,7 +117,7 @@ func (v *view) unknown() (values []ledger.Value, names []string, cut int) {
 			continue
 		}
 		_, kind := cutPrefix(x.Name)
-		if kind != "" {
+		if kind != "" && !defined(known, x) {
 			names = append(names, x.Family)
 		}
 		value := x.Value
@@ -158,6 +158,24 @@ func (v *view) unknown() (values []ledger.Value, names []string, cut int) {
 		values = append(values, ledger.Value{Key: k.key, Label: k.label, V: k.value})
 	}
 	return values, names, cut
+}
+
+// needed are the names that any rule reads.
+func needed(rules []rule) map[string]bool {
+	names := map[string]bool{}
+	for _, r := range rules {
+		for _, n := range r.needs {
+			names[n] = true
+		}
+	}
+	return names
+}
+
+// defined says whether a series' family is one that a rule reads: what is kept of it beside
+// has a definition all the same.
+func defined(known map[string]bool, x *Series) bool {
+	name, _ := cutPrefix(x.Family)
+	return known[name] || known[strings.TrimSuffix(name, "_total")] || known[name+ledger.CountSuffix]
 }
 
 // restLabel writes the labels that are not constant as "k=v,k2=v2".
