@@ -39,9 +39,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// beCollector collects into a database: with faults until it is killed, or without until nothing comes any more.
+// beCollector collects into a database.
 func beCollector(mode string) error {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	to, end, err := destination(ctx, os.Getenv("CHILD_DB"))
 	if err != nil {
@@ -49,10 +49,14 @@ func beCollector(mode string) error {
 	}
 	link := &faulty{Link: to}
 	link.last.Store(time.Now().UnixNano())
-	if mode == "faults" {
+	pace := hurry{poll: 3 * time.Millisecond, batch: 10 * time.Millisecond, retry: 50 * time.Millisecond}
+	switch mode {
+	case "faults": // until it is killed
 		link.faults = true
 		go fullDisk(os.Getenv("CHILD_DB"))
-	} else {
+	case "calm": // as in earnest, until it is interrupted
+		pace = hurry{}
+	case "drain": // until nothing comes any more
 		go func() {
 			const idle = 1500 * time.Millisecond
 			for time.Since(time.Unix(0, link.last.Load())) < idle {
@@ -62,11 +66,14 @@ func beCollector(mode string) error {
 		}()
 	}
 	err = Run(ctx, Options{
-		Link: link, Log: quiet(), hurry: hurry{poll: 3 * time.Millisecond, batch: 10 * time.Millisecond, retry: 50 * time.Millisecond},
+		Link: link, Log: quiet(), hurry: pace,
 		Config: &config.Config{Name: "c", Deployments: []config.Deployment{{
 			Name: "torture", Logs: []config.Log{{Paths: []string{os.Getenv("CHILD_LOGS")}, Zone: "UTC", Start: tail.WithRotated}},
 		}}},
 	})
+	if mode == "calm" {
+		fmt.Fprintln(os.Stderr, "rows", link.rows.Load())
+	}
 	return errors.Join(err, end())
 }
 
@@ -112,6 +119,7 @@ type faulty struct {
 	wire.Link
 	faults bool
 	last   atomic.Int64 // when a batch was stored last, ns
+	rows   atomic.Int64 // stored
 }
 
 var errFault = errors.New("a fault that was asked for")
@@ -124,6 +132,7 @@ func (f *faulty) Deliver(ctx context.Context, collector string, b *store.Batch) 
 		return err
 	}
 	f.last.Store(time.Now().UnixNano())
+	f.rows.Add(int64(len(b.Rows)))
 	if f.faults && rand.IntN(10) == 0 {
 		return errFault
 	}

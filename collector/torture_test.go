@@ -278,17 +278,18 @@ func (w *world) report(kills, lost int) {
 // child starts a collector in a process of its own.
 func (w *world) child(db, mode string) *exec.Cmd {
 	w.t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	c := exec.Command(exe)
-	c.Env = append(os.Environ(), childEnv+"="+mode, "CHILD_DB="+db, "CHILD_LOGS="+filepath.Join(w.dir, "*.log"))
-	c.Stderr = &bytes.Buffer{}
+	c := w.command(db, mode)
 	if err := c.Start(); err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { _ = c.Process.Kill() }) // an error says that it has ended
+	return c
+}
+
+func (w *world) command(db, mode string) *exec.Cmd {
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), childEnv+"="+mode, "CHILD_DB="+db, "CHILD_LOGS="+filepath.Join(w.dir, "*.log"))
+	c.Stderr = &bytes.Buffer{}
 	return c
 }
 

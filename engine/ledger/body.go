@@ -77,9 +77,9 @@ func (b *body) field(s string) {
 		b.timer(s)
 		return
 	}
-	end := strings.IndexAny(s, keyEnds)
-	if end < 0 {
-		end = len(s) // a name alone is a field with an empty text
+	end := 0 // a name alone is a field with an empty text
+	for end < len(s) && strings.IndexByte(keyEnds, s[end]) < 0 {
+		end++
 	}
 	if end == 0 {
 		b.fail(BadValue, s)
@@ -316,6 +316,9 @@ func (b *body) labelled(key, label, sep string, v float64, unit string) {
 	b.add(key, strings.Clone(cleanLabel(label, sep)), v, unit)
 }
 
+// usualValues is how many a [stats] line has; room for them is made at once.
+const usualValues = 40
+
 // add appends a value, once per key and label.
 func (b *body) add(key, label string, v float64, unit string) {
 	if b.overflows(key) {
@@ -324,6 +327,9 @@ func (b *body) add(key, label string, v float64, unit string) {
 	if _, ok := b.line.Value(key, label); ok {
 		b.fail(Duplicate, key+" "+label)
 		return
+	}
+	if b.line.Values == nil {
+		b.line.Values = make([]Value, 0, usualValues)
 	}
 	b.line.Values = append(b.line.Values, Value{key, label, v, strings.Clone(unit)})
 }

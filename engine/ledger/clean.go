@@ -44,6 +44,9 @@ func cleanLabel(s, sep string) string {
 }
 
 func cleanName(s, signs string) string {
+	if isPlainName(s) {
+		return s
+	}
 	s = cut(strings.ToValidUTF8(s, "\uFFFD"), MaxNameBytes)
 	s = strings.Map(func(r rune) rune {
 		if r != ' ' && unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(signs, r) {
@@ -56,6 +59,16 @@ func cleanName(s, signs string) string {
 		return "_"
 	}
 	return s
+}
+
+// isPlainName says that a name has nothing to clean, as almost all have: this is asked for every value of every line.
+func isPlainName(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !isWord(c) && !isDigit(c) && c != '.' && c != ':' && c != '-' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= MaxNameBytes
 }
 
 // cleanText keeps a text on its line, and from looking like the head of another.

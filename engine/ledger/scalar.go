@@ -21,14 +21,11 @@ const maxUnitBytes = 16
 // scanScalar reads a number and a unit, with or without a blank between them, with or
 // without quotes around. False: it is something else.
 func scanScalar(s string) (scalar, bool) {
-	s = strings.Trim(s, " \t\"'")
-	switch strings.ToLower(s) {
-	case "none", "null", "n/a", "-":
-		return scalar{v: math.NaN(), absent: true}, true
-	case "true":
-		return scalar{v: 1, unit: boolUnit}, true
-	case "false":
-		return scalar{unit: boolUnit}, true
+	if s == "" || !isDigit(s[0]) || !isDigit(s[len(s)-1]) { // most are nothing but a number
+		s = strings.Trim(s, " \t\"'")
+		if x, ok := scanWord(s); ok {
+			return x, true
+		}
 	}
 	digits, rest := cutNumber(s)
 	if digits == "" {
@@ -38,6 +35,22 @@ func scanScalar(s string) (scalar, bool) {
 	// What cutNumber accepts parses; beyond float64's range it is infinite.
 	x.v, _ = strconv.ParseFloat(digits, 64)
 	return x, isUnit(x.unit)
+}
+
+// scanWord reads what stands for a number.
+func scanWord(s string) (scalar, bool) {
+	if len(s) > len("false") {
+		return scalar{}, false
+	}
+	switch strings.ToLower(s) {
+	case "none", "null", "n/a", "-":
+		return scalar{v: math.NaN(), absent: true}, true
+	case "true":
+		return scalar{v: 1, unit: boolUnit}, true
+	case "false":
+		return scalar{unit: boolUnit}, true
+	}
+	return scalar{}, false
 }
 
 // boolUnit marks True and False.
