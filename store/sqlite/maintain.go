@@ -14,10 +14,13 @@ const (
 	// minRaw is the least time for which rows lie as they came: long enough
 	// that what is late by an hour still finds its hour open.
 	minRaw = 2 * time.Hour
-	// dropBatch is the rows, dropBlocks the blocks of one removing transaction.
-	dropBatch  = 5000
-	dropBlocks = 8
+	// dropRaw is the rows, dropBatch the blocks of one removing transaction.
+	dropRaw   = 5000
+	dropBatch = 8
 )
+
+// dropOldRows removes rows from before a time, up to a number of them.
+const dropOldRows = `DELETE FROM sample WHERE id IN (SELECT m.id FROM stream s JOIN sample m ON m.engine = s.engine AND m.layout = s.layout AND m.time < ? LIMIT ?)`
 
 // Maintain implements store.Samples. Rows are packed after Retention.Raw, or
 // after two hours if it is zero: no reader can tell. A block goes as a whole, so
@@ -69,12 +72,18 @@ func (s *Store) maintain(ctx context.Context, now time.Time, r store.Retention, 
 	return nil
 }
 
-// sampleBytes is what the file holds beside trace bytes.
+// sampleBytes is what the file holds beside traces.
 func (s *Store) sampleBytes(ctx context.Context) (n int64, err error) {
 	err = s.read(ctx, func(tx *sql.Tx) error {
-		return tx.QueryRow(`SELECT ((SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)) * (SELECT page_size FROM pragma_page_size)
-			- (SELECT bytes FROM usage) - (SELECT coalesce(sum(length(data)), 0) FROM summary)`).Scan(&n)
+		n, err = bytesIn(tx)
+		return err
 	})
+	return n, err
+}
+
+func bytesIn(tx *sql.Tx) (n int64, err error) {
+	err = tx.QueryRow(`SELECT ((SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)) * (SELECT page_size FROM pragma_page_size)
+		- (SELECT bytes FROM usage) - (SELECT coalesce(sum(length(data)), 0) FROM summary)`).Scan(&n)
 	return n, err
 }
 
@@ -104,10 +113,10 @@ func (s *Store) dropSamples(ctx context.Context, before int64, m *store.Maintain
 		return err
 	}
 	for _, query := range []string{
-		`DELETE FROM sample WHERE id IN (SELECT m.id FROM stream s JOIN sample m ON m.engine = s.engine AND m.layout = s.layout AND m.time < ? LIMIT ?)`,
+		dropOldRows,
 		`DELETE FROM event WHERE id IN (SELECT id FROM event WHERE stop < ? LIMIT ?)`,
 	} {
-		if _, err := s.repeat(ctx, dropBatch, query, before); err != nil {
+		if _, err := s.repeat(ctx, dropRaw, query, before); err != nil {
 			return err
 		}
 	}
@@ -115,15 +124,9 @@ func (s *Store) dropSamples(ctx context.Context, before int64, m *store.Maintain
 }
 
 // dropBlocks removes blocks, oldest first, a few at a time, until none is left
-// that meets the condition or enough says so.
-func (s *Store) dropBlocks(ctx context.Context, where string, arg int64, enough func() (bool, error), m *store.Maintained) error {
-	for {
-		if enough != nil {
-			if done, err := enough(); done || err != nil {
-				return err
-			}
-		}
-		var n int
+// that meets the condition, or until enough says so.
+func (s *Store) dropBlocks(ctx context.Context, where string, arg int64, enough func(tx *sql.Tx) (bool, error), m *store.Maintained) error {
+	for done := false; !done; {
 		err := s.write(ctx, func(tx *sql.Tx) error {
 			var ids []int64
 			err := each(tx, func(scan scanner) error {
@@ -131,12 +134,17 @@ func (s *Store) dropBlocks(ctx context.Context, where string, arg int64, enough 
 				err := scan(&id)
 				ids = append(ids, id)
 				return err
-			}, `SELECT id FROM series_block WHERE `+where+` ORDER BY last LIMIT ?`, arg, dropBlocks)
+			}, `SELECT id FROM series_block WHERE `+where+` ORDER BY last LIMIT ?`, arg, dropBatch)
 			if err != nil {
 				return err
 			}
-			n = len(ids)
+			done = len(ids) == 0
 			for _, id := range ids {
+				if enough != nil {
+					if done, err = enough(tx); done || err != nil {
+						return err
+					}
+				}
 				chunks, err := removeBlock(tx, id)
 				if err != nil {
 					return err
@@ -145,23 +153,27 @@ func (s *Store) dropBlocks(ctx context.Context, where string, arg int64, enough 
 			}
 			return nil
 		})
-		if err != nil || n == 0 {
+		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-// shrink removes the oldest hours until the samples take at most so many bytes.
+// shrink removes the oldest samples until all take at most so many bytes.
 func (s *Store) shrink(ctx context.Context, limit int64, m *store.Maintained) error {
-	enough := func() (bool, error) {
-		n, err := s.sampleBytes(ctx)
-		return n <= limit, err
+	done := false
+	enough := func(tx *sql.Tx) (bool, error) {
+		n, err := bytesIn(tx)
+		done = n <= limit
+		return done, err
 	}
-	if err := s.dropBlocks(ctx, `last >= ?`, 0, enough, m); err != nil {
+	if err := s.dropBlocks(ctx, `last >= ?`, 0, enough, m); err != nil || done {
 		return err
 	}
-	for {
-		if done, err := enough(); done || err != nil {
+	for { // then raw rows, by the hour
+		n, err := s.sampleBytes(ctx)
+		if err != nil || n <= limit {
 			return err
 		}
 		oldest, err := s.stale(ctx, store.MaxTime)
@@ -172,8 +184,7 @@ func (s *Store) shrink(ctx context.Context, limit int64, m *store.Maintained) er
 		for _, e := range oldest {
 			first = min(first, e.oldest)
 		}
-		if _, err := s.repeat(ctx, dropBatch, `DELETE FROM sample WHERE id IN (SELECT m.id FROM stream s JOIN sample m ON m.engine = s.engine AND m.layout = s.layout AND m.time < ? LIMIT ?)`,
-			first-first%hour+hour); err != nil {
+		if _, err := s.repeat(ctx, dropRaw, dropOldRows, first-first%hour+hour); err != nil {
 			return err
 		}
 	}
@@ -182,7 +193,7 @@ func (s *Store) shrink(ctx context.Context, limit int64, m *store.Maintained) er
 // retireTraces deletes traces from before a time; they go for good when the
 // grace period is over.
 func (s *Store) retireTraces(ctx context.Context, now, before time.Time, m *store.Maintained) (err error) {
-	m.DroppedTraces, err = s.repeat(ctx, dropBatch, `UPDATE trace SET deleted = ? WHERE id IN (SELECT id FROM trace WHERE deleted IS NULL AND created < ? ORDER BY created LIMIT ?)`,
+	m.DroppedTraces, err = s.repeat(ctx, dropRaw, `UPDATE trace SET deleted = ? WHERE id IN (SELECT id FROM trace WHERE deleted IS NULL AND created < ? ORDER BY created LIMIT ?)`,
 		now.UnixNano(), before.UnixNano())
 	return err
 }
@@ -215,7 +226,7 @@ func (s *Store) purgeDeployments(ctx context.Context, before int64, m *store.Mai
 			`DELETE FROM sample WHERE id IN (SELECT m.id FROM stream s JOIN sample m ON m.engine = s.engine AND m.layout = s.layout WHERE s.engine = ? LIMIT ?)`,
 			`DELETE FROM event WHERE id IN (SELECT id FROM event WHERE engine = ? LIMIT ?)`,
 		} {
-			if _, err := s.repeat(ctx, dropBatch, query, e); err != nil {
+			if _, err := s.repeat(ctx, dropRaw, query, e); err != nil {
 				return err
 			}
 		}

@@ -228,33 +228,6 @@ func (s *Store) migrate(ctx context.Context) error {
 // next try finds it done.
 var errMigrate = errors.New("change the database's layout")
 
-// check looks for damage after an unclean end. SQLite's log already makes a
-// killed process harmless; this finds what a failing disk or a half-copied file
-// does. The trace bytes are not read, that would take minutes on a large file:
-// their rows are counted in the index, and each download ends where its size says.
-func (s *Store) check(ctx context.Context) error {
-	for _, table := range []string{"blob", "usage", "trace", "upload"} {
-		var answer string
-		if err := s.w.QueryRowContext(ctx, "PRAGMA quick_check('"+table+"')").Scan(&answer); err != nil {
-			return explain(err)
-		}
-		if answer != "ok" {
-			return fmt.Errorf("%w: table %s: %s; put back a copy of the file, or rescue it with sqlite3's .recover", store.ErrCorrupt, table, answer)
-		}
-	}
-	var id, bytes, rows int64
-	err := s.w.QueryRowContext(ctx, `SELECT * FROM (
-		SELECT id, bytes, (SELECT count(*) FROM chunk WHERE blob = blob.id) AS rows FROM blob WHERE dead = 0)
-		WHERE rows <> (bytes + ?1 - 1) / ?1 LIMIT 1`, rowSize).Scan(&id, &bytes, &rows)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return explain(err)
-	}
-	return fmt.Errorf("%w: blob %d should have %d bytes and has %d rows of 1 MiB; put back a copy of the file", store.ErrCorrupt, id, bytes, rows)
-}
-
 // Close ends the store and folds the log into the file. Readers close first: the
 // last connection to close removes the log, and only a writing one can.
 func (s *Store) Close() error {

@@ -175,7 +175,16 @@ func TestUncleanEnd(t *testing.T) {
 	tr := keep(t, s, b)
 	wantBytes(t, openStore(t, copyOpen(t, s), store.Options{}), tr.ID, b)
 
-	for _, damage := range []string{`DELETE FROM chunk WHERE n = 1`, `UPDATE blob SET bytes = bytes + 1048576`} {
+	samples := deliverDay(t, s, 1, 50, "stats")
+	if _, err := s.Maintain(t.Context(), time.Unix(0, t0).Add(20*time.Hour), store.Retention{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := countSamples(t, openStore(t, copyOpen(t, s), store.Options{})); n != samples {
+		t.Errorf("%d samples after an unclean end, want %d", n, samples)
+	}
+
+	for _, damage := range []string{`DELETE FROM series_chunk WHERE id = (SELECT max(id) FROM series_chunk)`, `DELETE FROM series_sum WHERE chunk = (SELECT max(id) - 1 FROM series_chunk)`,
+		`DELETE FROM chunk WHERE n = 1`, `UPDATE blob SET bytes = bytes + 1048576`} {
 		if _, err := s.w.Exec(damage); err != nil {
 			t.Fatal(err)
 		}
