@@ -148,6 +148,7 @@ func (e *endpoint) read(a answer, more func(*endpoint)) (*foreign.Result, *troub
 				"correct port and path, or set the kind of the engine; SGLang needs --enable-metrics, TensorRT-LLM return_perf_metrics: true",
 			}
 		}
+		e.state, e.drained = nil, nil
 		if extra := e.learn(kind); extra != nil {
 			more(extra)
 		}
@@ -172,6 +173,9 @@ func (e *endpoint) read(a answer, more func(*endpoint)) (*foreign.Result, *troub
 		}
 	}
 	if len(res.Readings) == 0 && res.Problem != nil {
+		if e.opt.Kind == "" {
+			e.forget(kind) // what was found out may be another engine now
+		}
 		return nil, &trouble{e.url.String() + ": " + words(res.Problem.What), words(res.Problem.Next)}
 	}
 	return &res, nil
@@ -180,7 +184,10 @@ func (e *endpoint) read(a answer, more func(*endpoint)) (*foreign.Result, *troub
 // detect finds the kind of engine in an answer.
 func detect(body []byte, isJSON bool) string {
 	if isJSON {
-		return foreign.TensorRTLLM
+		if bytes.Equal(body, []byte("[]")) || bytes.Contains(body, []byte(`"iter"`)) {
+			return foreign.TensorRTLLM
+		}
+		return ""
 	}
 	kind, most := "", 0
 	for k, n := range foreign.Found(foreign.ParseText(body).Series) {

@@ -186,12 +186,22 @@ func (s *Source) learn(kind string) *endpoint {
 		return nil
 	}
 	s.kind = kind
-	if kind != foreign.TensorRTLLM || s.opt.Path != "" {
+	if kind != foreign.TensorRTLLM || s.opt.Path != "" || len(s.endpoints) > 1 {
 		return nil
 	}
 	e := s.newEndpoint(prometheusPath)
 	s.endpoints = append(s.endpoints, e)
 	return e
+}
+
+// forget undoes learn, for an address that has answered otherwise since. A kind stays as
+// long as it has given something through another interface.
+func (s *Source) forget(kind string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kind == kind && len(s.endpoints) == 1 {
+		s.kind, s.version = "", ""
+	}
 }
 
 // known is the kind and version as far as known.

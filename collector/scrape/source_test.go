@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"math"
 	"net"
 	"net/http"
@@ -235,9 +236,15 @@ func TestEvents(t *testing.T) {
 	srv := server(t, "/metrics", fixture(t, "vllm-2026-08.2.txt"), low)
 	_, m := start(t, Options{Kind: foreign.VLLM, Address: srv.URL})
 	second := m.wait(t, 2)[1]
+	second.Events = noSilence(second.Events)
 	if len(second.Events) != 1 || second.Events[0].Kind != store.CounterReset || second.Events[0].From >= second.Events[0].To || second.Engines[second.Events[0].Engine].Kind != "vllm" {
 		t.Errorf("%+v", second.Events)
 	}
+}
+
+// noSilence leaves out the silences that a busy machine makes of short intervals.
+func noSilence(events []store.Event) []store.Event {
+	return slices.DeleteFunc(slices.Clone(events), func(e store.Event) bool { return e.Kind == store.Silence })
 }
 
 // problemOf waits for a target to have a problem.
@@ -272,8 +279,9 @@ func TestProblems(t *testing.T) {
 	says := func(text string) string {
 		return answers(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) })
 	}
-	secure := httptest.NewTLSServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = nil
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	for _, c := range []struct {
 		name, kind, address string
@@ -294,6 +302,7 @@ func TestProblems(t *testing.T) {
 		}), wire.Down, "redirects", "curl"},
 		{"another engine", foreign.SGLang, says(fixture(t, "vllm-dp.1.txt")), wire.Quiet, "of vLLM", "kind"},
 		{"no engine", "", says("go_goroutines 7\n"), wire.Quiet, "no metrics of", "--enable-metrics"},
+		{"other JSON", "", says(`{"status":"ok"}`), wire.Quiet, "no metrics of", "--enable-metrics"},
 		{"empty list", "", says("[]"), wire.Quiet, "empty", "enable_iter_perf_stats"},
 		{"an HTML page", foreign.VLLM, says("<html>"), wire.Quiet, "HTML", "port"},
 		{"protocol buffers", foreign.VLLM, answers(func(w http.ResponseWriter, _ *http.Request) {
@@ -447,5 +456,49 @@ func TestInterfacesTogether(t *testing.T) {
 	}
 	if !slices.ContainsFunc(x[1].Missing, func(m string) bool { return strings.HasPrefix(m, "prefill_time: stands in") }) {
 		t.Errorf("%q", x[1].Missing)
+	}
+}
+
+// Another engine may come to an address whose kind was found out.
+func TestKindChanges(t *testing.T) {
+	srv := server(t, "/metrics", fixture(t, "vllm-dp.1.txt"), fixture(t, "sglang-0.4.3.1.txt"), fixture(t, "sglang-0.4.3.1.txt"))
+	src, m := start(t, Options{Address: srv.URL})
+	got := m.wait(t, 2)
+	if a, b := got[0].Engines[0].Kind, got[1].Engines[0].Kind; a != "vllm" || b != "sglang" || len(noSilence(got[1].Events)) != 0 {
+		t.Errorf("%s, then %s, %+v", a, b, got[1].Events)
+	}
+	for range 1000 {
+		if src.Targets()[0].Kind == "sglang" {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if x := src.Targets()[0]; x.Kind != "sglang" {
+		t.Errorf("%+v", x)
+	}
+}
+
+// A time without answers is told once it is over.
+func TestSilence(t *testing.T) {
+	e := New(Options{Deployment: "d", Kind: foreign.VLLM, Address: "n1:8000", Every: 10 * time.Second}).endpoints[0]
+	begin := time.Unix(1_800_000_000, 0)
+	read := func(second int, running string) *store.Batch {
+		at := begin.Add(time.Duration(second) * time.Second)
+		res, problem := e.read(answer{at: at, body: []byte("vllm:num_requests_running " + running + "\n")}, nil)
+		if problem != nil {
+			t.Fatal(problem)
+		}
+		e.put(res, at, e.last)
+		e.silence(at)
+		e.last = at
+		return e.rows.Take()
+	}
+	read(0, "1")
+	if b := read(30, "2"); len(b.Events) != 0 { // two scrapes missed
+		t.Errorf("%+v", b.Events)
+	}
+	b := read(61, "3") // 31 s since the one before
+	if len(b.Events) != 1 || b.Events[0].Kind != store.Silence || b.Events[0].To-b.Events[0].From != 31e9 || b.Engines[b.Events[0].Engine].Name != "n1:8000" {
+		t.Errorf("%+v", b.Events)
 	}
 }
