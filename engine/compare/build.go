@@ -238,12 +238,19 @@ func (b *builder) differ(r *Row, i int, a, other *measured, id rowID) {
 		c.Diff.Low95, c.Diff.High95, c.Diff.Adjusted = c.Diff.Low, c.Diff.High, 1
 		return
 	}
+	moving := drifted(a, other, more, c.Diff)
+	for k, m := range []*measured{a, other} {
+		if m.half || moving && more[k] > 0 {
+			column := k * i
+			c.drift = append(c.drift, *m.driftReason(letters[column:column+1], r.Unit))
+		}
+	}
+	if moving {
+		return
+	}
 	for k, m := range []*measured{a, other} {
 		if more := more[k]; more > 0 {
-			column := 0
-			if k == 1 {
-				column = i
-			}
+			column := k * i
 			per := float64(m.cell.Lines) / math.Max(1, float64(m.cell.Points))
 			c.Verdict, c.Reason = NeedsData, needsMore(int(math.Ceil(float64(more)*per)), letters[column:column+1])
 			return
@@ -271,6 +278,7 @@ func (b *builder) verdicts() {
 				if c.Verdict == None && c.Reason == nil {
 					decide(r.Metric, c)
 				}
+				c.Qualifications = append(c.Qualifications, c.drift...)
 				if c.Diff.EnginesVary {
 					c.Qualifications = append(c.Qualifications, *why(FewEngines, "engines differ among themselves", "引擎之间差异大",
 						"The engines of a column differ by more than their own noise explains, so engines were counted and not lines: more engines make the interval narrower, more lines don't.",

@@ -5,7 +5,7 @@ import "math"
 // What a verdict needs at least.
 const (
 	minPoints = 20 // buckets of time on each side
-	minEffect = 6  // independent points that they are worth
+	minEffect = 8  // independent points that they are worth
 )
 
 // estimate is the weighted mean of a series over time and how exactly it is known.
@@ -16,29 +16,32 @@ type estimate struct {
 	df     float64 // degrees of freedom of v
 	n      int
 	effect float64 // independent points that the n are worth
-	block  int     // points in a block
 
-	z      []float64 // the points' first-order parts in the level, whose mean is 0; nil where v needs none
-	s0, s1 float64   // Σ z², Σ z z₋₁
-	unit   float64   // factor of z in the level
+	scales []scale // finest first; none where the series is constant
+	unit   float64 // factor of the scales' values in the level
+
+	quarters [4]float64 // means of the points of each quarter of the time
 }
 
 // estimateLevel takes the points of a series by rising time; w nil weighs all
 // alike.
 //
-// The variance is that of the mean under the moving-block bootstrap (Künsch 1989)
-// in its limit of infinitely many resamples, which has a closed form: the
-// overlapping blocks' means around the whole mean. It needs no random numbers and
-// is exact far out in the tails, where the tests of a large table are decided. Two
+// The variance of the level is that of independent points times an inflation, because
+// neighbours resemble each other. The inflation is that of the moving-block bootstrap
+// (Künsch 1989) in its limit of infinitely many resamples, which has a closed form: the
+// overlapping blocks' means around the whole mean. It needs no random numbers and is
+// exact far out in the tails, where the tests of a large table are decided. Three
 // corrections make it fit for short series, where blocks are few:
 //
 //   - it is scaled by what the closed form would miss for a first-order
-//     autoregression with the series' own autocorrelation, which is corrected for
-//     its known bias −(1+3ρ)/n (Kendall 1954);
-//   - the plain variance of that autoregression is a lower bound.
+//     autoregression with the series' autocorrelation, which is corrected for its known
+//     bias −(1+3ρ)/n (Kendall 1954);
+//   - the inflation of that autoregression is a lower bound;
+//   - both are computed for the points and for means of a few neighbours, and the
+//     largest counts: noise of single points hides how slowly what is below it moves.
 //
-// The degrees of freedom are those of overlapping batch means, 1.5 (n/l − 1)
-// (Meketon and Schmeiser 1984). TestIntervalsCover shows what comes out.
+// TestIntervalsCover shows what comes out. Here the series stands alone; for a difference
+// the inflation comes from all engines of both columns, see pooled.
 func estimateLevel(x, w []float64) estimate {
 	n := len(x)
 	if n == 0 {
@@ -58,142 +61,68 @@ func estimateLevel(x, w []float64) estimate {
 	if !(sumW > 0) { // nothing has weight: there is nothing to prefer either
 		return estimateLevel(x, nil)
 	}
-	e := estimate{level: sumX / sumW, n: n, block: 1, df: math.Max(1, float64(n-1)), effect: float64(n), unit: 1}
+	e := estimate{level: sumX / sumW, n: n, df: math.Max(1, float64(n-1)), effect: float64(n), unit: 1, quarters: quarters(x)}
 	meanW := sumW / float64(n)
 	// z is the series' first-order part in the level: for equal weights the deviation from it.
 	z := make([]float64, n)
-	var sq, scale float64
+	var squares, spread, size float64
 	for i := range x {
 		d := x[i] - e.level
 		z[i] = weight(i) / meanW * d
-		sq += weight(i) / meanW * d * d
-		e.s0 += z[i] * z[i]
-		if i > 0 {
-			e.s1 += z[i] * z[i-1]
-		}
-		scale = math.Max(scale, math.Abs(x[i]))
+		squares += z[i] * z[i]
+		spread += weight(i) / meanW * d * d
+		size = math.Max(size, math.Abs(x[i]))
 	}
-	if n > 1 {
-		e.spread = math.Sqrt(sq / float64(n-1))
-	}
-	if math.Sqrt(e.s0/float64(n)) <= 1e-12*scale { // constant but for rounding
-		e.spread = 0
+	if math.Sqrt(squares/float64(n)) <= 1e-12*size { // constant but for rounding
 		return e
 	}
 	if n < 4 { // a variance of so few says nothing
 		e.v, e.df, e.effect = math.Inf(1), 1, 1
 		return e
 	}
-	e.z = z
-	e.correlate(autocorrelation(e.s1/e.s0, n))
+	e.spread = math.Sqrt(spread / float64(n-1))
+	e.scales = append(e.scales, newScale(z))
+	if m := int(math.Cbrt(float64(n))); n/m >= minCoarse {
+		e.scales = append(e.scales, newScale(means(z, m)))
+	}
+	e.inflate(memory{e}.inflation())
 	return e
 }
 
-// correlate computes the variance for an autocorrelation.
-func (e *estimate) correlate(rho float64) {
-	e.block = blockLength(rho, e.n)
-	e.v = math.Max(blockVariance(e.z, e.block, rho), arVariance(e.s0, rho, e.n)) * e.unit * e.unit
-	e.df = math.Max(1, 1.5*(float64(e.n)/float64(e.block)-1))
-	e.effect = math.Min(float64(e.n), e.s0*e.unit*e.unit/float64(e.n-1)/e.v)
-}
-
-// memory is what is known about a metric's autocorrelation from several series.
-type memory struct {
-	sum float64 // Σ n × first autocorrelation of the series
-	n   float64 // points of all series
-	of  int     // series
-}
-
-func (m *memory) add(e estimate) {
-	if e.z != nil {
-		m.sum += float64(e.n) * e.s1 / e.s0
-		m.n += float64(e.n)
-		m.of++
-	}
-}
-
-// pooled recomputes the estimates of two columns with the autocorrelation that all
-// engines of both show together, which is far better known than that of one series, and
-// decides how long the blocks have to be. One standard error is added, so that short
-// series don't look more certain than they are. A column that evidently has another
-// autocorrelation, as where the load moves all engines alike, keeps its own.
-func pooled(a, b estimate, m memory) (estimate, estimate) {
-	if m.of == 0 {
-		return a, b
-	}
-	r := autocorrelation(m.sum/m.n, int(m.n)/m.of)
-	margin := math.Sqrt((1 - r*r) / m.n)
-	for _, e := range []*estimate{&a, &b} {
-		if e.z == nil {
-			continue
+func quarters(x []float64) (q [4]float64) {
+	n := len(x)
+	for k := range q {
+		part := x[min(k*n/4, n-1):max((k+1)*n/4, min(k*n/4, n-1)+1)]
+		for _, v := range part {
+			q[k] += v / float64(len(part))
 		}
-		own := autocorrelation(e.s1/e.s0, e.n)
-		if sd := math.Sqrt((1 - r*r) / float64(e.n)); math.Abs(own-r) > 2.5*sd {
-			e.correlate(math.Min(maxRho, own+sd))
-			continue
-		}
-		e.correlate(math.Min(maxRho, r+margin))
 	}
-	return a, b
+	return q
 }
 
-// maxRho bounds autocorrelations: beyond, a series is one excursion.
-const maxRho = 0.97
-
-// autocorrelation is the first one, corrected for bias. Negative ones are taken as
-// 0: they would promise more than independent points could hold.
-func autocorrelation(r float64, n int) float64 {
-	fn := float64(n)
-	r = (r + 1/fn) / (1 - 3/fn)
-	return math.Min(maxRho, math.Max(0, r))
+// inflate sets the variance of the level by an inflation and its degrees of freedom.
+// Those of the points' own variance are fewer than the points: for a first-order
+// autoregression n (1−ρ²)/(1+ρ²), which is about 1.8 n ÷ inflation in between.
+func (e *estimate) inflate(factor, df float64) {
+	n := float64(e.n)
+	e.v = factor * e.scales[0].s0 / (n * n) * e.unit * e.unit
+	e.effect = math.Min(n, n/factor)
+	e.df = math.Max(1, 1/(1/math.Min(n-1, 1.8*e.effect)+1/df))
 }
 
-// blockLength is the length that has the least mean squared error of the variance
-// for a first-order autoregression (Carlstein 1986), at most a quarter of the series.
-func blockLength(rho float64, n int) int {
-	g := 2 * rho / (1 - rho*rho)
-	l := int(math.Ceil(math.Cbrt(1.5 * g * g * float64(n))))
-	return max(1, min(l, n/4))
-}
-
-// blockVariance is the bootstrap's variance of the mean of z, which has mean 0.
-func blockVariance(z []float64, l int, rho float64) float64 {
-	n := len(z)
-	sum := 0.0
-	for _, v := range z[:l] {
-		sum += v
+// rescale multiplies the level by a factor.
+func (e *estimate) rescale(f float64) {
+	e.level *= f
+	e.spread *= math.Abs(f)
+	e.v *= f * f
+	e.unit *= f
+	for q := range e.quarters {
+		e.quarters[q] *= f
 	}
-	squares := sum * sum
-	for i := l; i < n; i++ {
-		sum += z[i] - z[i-l]
-		squares += sum * sum
-	}
-	raw := squares / float64(l) / float64(n-l+1) / float64(n) // l/n × mean of (sum/l)²
-	vn := arMean(rho, n)
-	expected := float64(l) / float64(n) * (arMean(rho, l) - vn)
-	return raw * vn / expected
-}
-
-// arVariance is the variance of the mean of a first-order autoregression, from the
-// sum of squares around the series' mean.
-func arVariance(s0, rho float64, n int) float64 {
-	vn := arMean(rho, n)
-	return s0 / float64(n) / (1 - vn) * vn
-}
-
-// arMean is the variance of the mean of n points of a first-order autoregression
-// with variance 1: (1 + 2 Σ (1 − k/n) ρᵏ) ÷ n, summed in closed form.
-func arMean(rho float64, n int) float64 {
-	fn := float64(n)
-	if rho == 0 {
-		return 1 / fn
-	}
-	q := 1 - rho
-	return ((1+rho)/q - 2*rho*(1-math.Pow(rho, fn))/(fn*q*q)) / fn
 }
 
 // needsPoints is how many more points a verdict needs; 0 when there are enough.
-func (e estimate) needsPoints() int {
+func (e *estimate) needsPoints() int {
 	need := minPoints - e.n
 	if e.effect < minEffect && e.v > 0 {
 		need = max(need, int(math.Ceil(float64(e.n)*minEffect/math.Max(e.effect, 0.5)))-e.n)

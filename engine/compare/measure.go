@@ -24,8 +24,10 @@ type measured struct {
 	engine float64 // further variance of the level because engines differ among themselves
 	df     float64 // of engine
 
-	memory  memory  // of the engines' series
-	refusal *Reason // why it must not be compared
+	memory  memory     // of the engines' series
+	half    bool       // the level moved: only the second half of the time is in est
+	before  [4]float64 // then, the means of the quarters of the whole time
+	refusal *Reason    // why it must not be compared
 }
 
 // rule is how a metric's lines become one series.
@@ -66,13 +68,10 @@ func (v *view) measure(id rowID, r rule) measured {
 	}
 	j := g.join(slots, r.agg.Op, r.sparse)
 	out.cell.Left.Alone = j.left
-	w := j.w
-	if r.agg.Op != ledger.WeightedMean || r.agg.By == "" {
-		w = nil // every moment counts the same
-	}
-	out.est = estimateLevel(j.x, w)
-	out.est.rescale(r.scale)
+	out.est = j.estimate(r)
 	out.perEngine(lines, slots, names, r)
+	out.est.learn(out.memory)
+	out.settle(g, lines, slots, names, r)
 
 	c := &out.cell
 	c.OK = out.est.n > 0
@@ -80,6 +79,16 @@ func (v *view) measure(id rowID, r rule) measured {
 	c.Points, c.Effect = out.est.n, out.est.effect
 	c.Trail = trail(j, r.scale)
 	return out
+}
+
+func (j joined) estimate(r rule) estimate {
+	w := j.w
+	if r.agg.Op != ledger.WeightedMean || r.agg.By == "" {
+		w = nil // every moment counts the same
+	}
+	e := estimateLevel(j.x, w)
+	e.rescale(r.scale)
+	return e
 }
 
 // weights is the series that weighs a row's lines, nil for equal weights.
@@ -91,13 +100,6 @@ func (v *view) weights(engine int, id rowID, r rule) *Series {
 		return s
 	}
 	return v.series[engine][seriesID{r.agg.By, ""}]
-}
-
-func (e *estimate) rescale(f float64) {
-	e.level *= f
-	e.spread *= math.Abs(f)
-	e.v *= f * f
-	e.unit *= f
 }
 
 // perEngine fills in the engines' levels, and the variance that comes from their

@@ -33,6 +33,7 @@ const (
 	FewEngines    Code = "engines_vary"   // engines differ by more than their noise: they were the sample
 	BelowBounds   Code = "below_bounds"   // a quantile below the histogram's first bound
 	OtherBounds   Code = "other_bounds"   // histograms with other bounds
+	Drift         Code = "drift"          // a column changed within its time
 
 	TooFew     Code = "too_few"     // samples
 	Equal      Code = "equal"       // constant and equal

@@ -63,9 +63,9 @@ func simulated(t testing.TB, d sim.Deployment, engines, lines int, seed uint64) 
 // TestSimulatedFleetsAlike compares fleets of one scenario with other seeds: whatever a
 // table says of them is false.
 func TestSimulatedFleetsAlike(t *testing.T) {
-	fleets, tables := 48, 408
+	fleets, tables := 32, 400
 	if testing.Short() {
-		fleets, tables = 16, 100
+		fleets, tables = 12, 66
 	}
 	d := sim.DefaultDeployment()
 	d.Name = "healthy"

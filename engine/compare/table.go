@@ -100,6 +100,8 @@ type Cell struct {
 	Reason *Reason
 	// Qualifications are the conditions under which the verdict holds.
 	Qualifications []Reason
+
+	drift []Reason // become qualifications with the verdict
 }
 
 // EngineLevel is one engine's share of a cell.

@@ -13,7 +13,7 @@ type trial struct {
 // difference compares two measured levels; nil when nothing can be said about its
 // exactness. more is how many more points each side needs for a verdict.
 func difference(a, b *measured) (d *Difference, more [2]int) {
-	x, y := pooled(a.est, b.est, memory{a.memory.sum + b.memory.sum, a.memory.n + b.memory.n, a.memory.of + b.memory.of})
+	x, y := pooled(a.est, b.est, [2]memory{a.memory, b.memory})
 	more = [2]int{x.needsPoints(), y.needsPoints()}
 	b.cell.Effect = y.effect
 	d = &Difference{Value: b.est.level - a.est.level, Rel: math.NaN()}
