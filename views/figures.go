@@ -120,13 +120,19 @@ func Words(l i18n.Lang, w ledger.Words) string {
 	return w.EN
 }
 
-// text is the number without its unit, or a dash. Whole numbers of things are shown whole.
+// text is the number without its unit, or a dash.
 func (f Figure) text(p Page) string {
-	if math.IsNaN(f.Value) {
+	if f.absent() {
 		return p.t("common.none")
 	}
-	v := f.Value * Scale(f.Metric.Unit)
-	switch f.Metric.Unit {
+	return Number(f.Metric.Unit, f.Value)
+}
+
+// Number prints a value as it is shown beside its unit: shares in percent, whole
+// numbers of things whole, and all others with three significant figures.
+func Number(u ledger.Unit, v float64) string {
+	v *= Scale(u)
+	switch u {
 	case ledger.Sequences, ledger.Requests, ledger.Preemptions, ledger.Calls, ledger.Communicators, ledger.Tokens:
 		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 			sign := ""

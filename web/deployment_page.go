@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -16,10 +17,7 @@ import (
 // deploymentPage shows one deployment over a time. ?part=now and ?part=story
 // are the parts that follow the engines, for the page's script.
 func (s *Server) deploymentPage(c echo.Context) error {
-	name := c.Param("name")
-	if name == "" {
-		name = c.QueryParam("name")
-	}
+	name := namedDeployment(c)
 	if name == "" {
 		return c.Redirect(http.StatusSeeOther, "/fleet")
 	}
@@ -64,6 +62,21 @@ func (s *Server) deploymentPage(c echo.Context) error {
 	v.Config = views.PlotConfig{Deployment: d.Name, Range: r.Key, From: r.From.UnixMilli(), To: r.To.UnixMilli(), X: v.X, Only: v.Only, Joined: v.Joined, Pending: v.Pending,
 		Assets: map[string]string{"charts": s.assets.urls["charts.js"]}}
 	return s.render(c, http.StatusOK, views.DeploymentPage(p, v))
+}
+
+// namedDeployment is the name in the address. The router gives the part of a
+// path as it was sent whenever that has escapes of its own, such as %2F.
+func namedDeployment(c echo.Context) string {
+	name := c.Param("name")
+	if c.Request().URL.RawPath != "" {
+		if plain, err := url.PathUnescape(name); err == nil {
+			name = plain
+		}
+	}
+	if name == "" {
+		name = c.QueryParam("name")
+	}
+	return name
 }
 
 // deployment finds a deployment's state. While the first gathering is under way, the store says what there is.
@@ -169,7 +182,7 @@ func verdict(d *deploymentState, now time.Time) []views.Reason {
 	text := map[string]string{}
 	for _, m := range figureMetrics {
 		if f := joinedFigure(d, m); f.Value == f.Value && f.Metric.Key == m.Key {
-			text[m.Key] = views.Sig3(f.Value * views.Scale(m.Unit))
+			text[m.Key] = views.Number(m.Unit, f.Value)
 		}
 	}
 	var out []views.Reason

@@ -80,10 +80,10 @@ func loadReasons(e *engineState) []views.Reason {
 	kv, pending, running := value("KV_cache_usage"), value("pending"), value("running")
 	// Comparisons with an absent value are false: no reason then.
 	if kv >= fullCache && pending > 0 {
-		return []views.Reason{{Key: "reason.kv_full", Args: []string{views.Sig3(100 * kv), views.Sig3(pending)}}}
+		return []views.Reason{{Key: "reason.kv_full", Args: []string{views.Number(ledger.Share, kv), views.Number(ledger.Sequences, pending)}}}
 	}
 	if pending >= longQueue && pending > queueRunning*running {
-		return []views.Reason{{Key: "reason.queue", Args: []string{views.Sig3(pending), views.Sig3(running)}}}
+		return []views.Reason{{Key: "reason.queue", Args: []string{views.Number(ledger.Sequences, pending), views.Number(ledger.Sequences, running)}}}
 	}
 	return nil
 }

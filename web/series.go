@@ -98,7 +98,7 @@ func buildSeries(ctx context.Context, st store.Samples, q seriesQuery) (*seriesA
 		return answer, nil
 	}
 	for _, only := range b.kinds() {
-		pq := store.PointsQuery{Points: q.points, Only: only,
+		pq := store.PointsQuery{Points: b.asked(), Only: only,
 			Selection: store.Selection{Engines: ids, Metrics: b.wanted(), From: q.from, To: q.to}}
 		points, err := st.Points(ctx, pq)
 		if err != nil {
@@ -108,6 +108,17 @@ func buildSeries(ctx context.Context, st store.Samples, q seriesQuery) (*seriesA
 	}
 	b.build(answer)
 	return answer, nil
+}
+
+// stepDetail is how many times finer the store is asked over steps: a bucket of
+// time goes whole into the cell of its last step.
+const stepDetail = 4
+
+func (b *seriesBuilder) asked() int {
+	if b.q.steps {
+		return min(b.q.points*stepDetail, store.MaxPoints)
+	}
+	return b.q.points
 }
 
 type seriesRead struct {
@@ -466,6 +477,9 @@ func (b *seriesBuilder) join(c *seriesColumn, r seriesRead, scale float64) (seri
 			k.low, k.high = min(v, low), max(v, high)
 		}
 		line.put(i, k, scale)
+	}
+	if n := len(line.Cells) - 1; n >= 0 && math.IsNaN(line.Mean[n]) {
+		line.Cells, line.Mean, line.Low, line.High = line.Cells[:n], line.Mean[:n], line.Low[:n], line.High[:n]
 	}
 	if c.metric.Aggregate.Op == ledger.Sum {
 		line.Low, line.High = nil, nil

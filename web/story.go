@@ -123,7 +123,7 @@ func changes(now, before map[string]float64, length time.Duration) []views.Reaso
 		rel := v/was - 1
 		hasRel := had && was != 0 && !math.IsInf(rel, 0)
 		name := views.Reason{Words: ledger.Words{EN: lowerFirst(m.Name.EN), ZH: m.Name.ZH}}
-		level := views.Sig3(v*views.Scale(m.Unit)) + " " + plainUnit(m.Unit)
+		level := views.Number(m.Unit, v) + " " + plainUnit(m.Unit)
 		change := views.Sig3(100 * math.Abs(rel))
 		switch {
 		case len(out) == 0 && !hasRel:
