@@ -99,6 +99,13 @@ func TestServerAwayAndCommandAgain(t *testing.T) {
 	if names := files(t, e.dir); len(names) != 1 {
 		t.Errorf("the engine recorded %d times", len(names))
 	}
+	g.mu.Lock()
+	delete(g.captures, 1) // the server has a new database, and another capture of this number
+	g.mu.Unlock()
+	g.r.Do(g.capture(1, func(c *store.Capture) { c.Group = "g2" }))
+	if other := g.done(1); other.State != store.Stored || other.TraceID == c.TraceID {
+		t.Errorf("told %+v, before %+v", other, c)
+	}
 }
 
 // Two captures of one engine go one after the other.

@@ -130,8 +130,9 @@ func (r *Runner) beginLocked(c store.Capture) *session {
 	if r.byID[c.ID] != nil {
 		return nil
 	}
-	if c, ok := r.done.get(c.ID); ok {
-		r.rep.tell(c) // the server has missed it
+	// A server with a new database counts from 1 again: what has the same number may be another capture.
+	if known, ok := r.done.get(c.ID); ok && known.Group == c.Group && known.Engine == c.Engine {
+		r.rep.tell(known) // the server has missed it
 		return nil
 	}
 	c.Times = maps.Clone(c.Times)
