@@ -190,6 +190,7 @@ func BenchmarkThousandEngines(b *testing.B) {
 			write(i%engines, 1+i/engines)
 			time.Sleep(time.Until(began.Add(time.Duration(i) * 10 * time.Second / engines)))
 		}
+		time.Sleep(4 * time.Second) // for the last ones to be read and stored
 		took := time.Since(began)
 		if err := c.Process.Signal(os.Interrupt); err != nil {
 			b.Fatal(err)

@@ -41,6 +41,8 @@ type Options struct {
 const (
 	// defaultPoll is how often files are looked at.
 	defaultPoll = 250 * time.Millisecond
+	// perFile makes the time between two looks longer where there are many files.
+	perFile = time.Millisecond
 	// rescan is how often folders are.
 	rescan = 2 * time.Second
 	// takeRows are handed over at once.
@@ -141,7 +143,7 @@ func (s *Source) Run(ctx context.Context, sink source.Sink) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(r.opt.Poll):
+		case <-time.After(max(r.opt.Poll, time.Duration(len(r.files))*perFile)):
 		}
 	}
 	return nil
@@ -275,7 +277,7 @@ func (r *run) read(f *following) (got bool, err error) {
 	f.gone = time.Time{}
 	r.mapper.Begin()
 	before := r.mapper.Counts()
-	place := Place{Path: c.Path, Ref: c.Modified, Arrival: now, Live: !f.idle.IsZero() && now.Sub(f.idle) < 4*r.opt.Poll}
+	place := Place{Path: c.Path, Ref: c.Modified, Arrival: now, Live: !f.idle.IsZero() && now.Sub(f.idle) < 4*(r.opt.Poll+time.Duration(len(r.files))*perFile)}
 	r.mapper.Broken(ledger.TooLong, c.TooLong, &place)
 	r.mapper.Broken(ledger.Cut, c.Cut, &place)
 	tail.Lines(c.Data, func(at int, line []byte) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 )
@@ -53,6 +52,8 @@ type File struct {
 
 	folder  time.Time // the folder's change that was seen last
 	changed time.Time // when a change was seen last
+	end     int64     // size of the path's file when all of it had been read
+	still   time.Time // since when it is as it was then, zero when it is not
 }
 
 // Chunk is some complete lines of one file, and where reading stands after them.
@@ -153,6 +154,9 @@ func (f *File) reopenOld() {
 // not exist is an error that wraps fs.ErrNotExist; after any error Next may be called again later.
 func (f *File) Next(buf []byte) (Chunk, error) {
 	var c Chunk
+	if f.told && f.unchanged(&c) {
+		return c, nil
+	}
 	for i := 0; i < len(f.old); i++ {
 		if g := f.old[i]; f.straggler(&c, g, buf) {
 			g.close()
@@ -174,6 +178,35 @@ func (f *File) Next(buf []byte) (Chunk, error) {
 		}
 	}
 	return f.moved(c), nil
+}
+
+// unchanged says that a file that was read to its end is as it was: with a thousand files, almost all are at any moment, and
+// this costs one system call.
+func (f *File) unchanged(c *Chunk) bool {
+	if f.cur == nil || len(f.old) > 0 || f.still.IsZero() || f.opt.Now().Sub(f.still) < settle {
+		return false
+	}
+	info, err := os.Stat(f.path)
+	if err != nil || info.Size() != f.end || info.ModTime().UnixNano() != f.cur.Mod {
+		return false
+	}
+	dev, ino := identity(info)
+	c.Unread = f.end - f.cur.Off
+	return dev == f.cur.Dev && ino == f.cur.Ino && ino != 0
+}
+
+// rest notes how the file is after all of it was read.
+func (f *File) rest(info fs.FileInfo, read int) {
+	end := f.cur.Off + int64(read)
+	mod := info.ModTime().UnixNano()
+	if info.Size() != end {
+		f.still = time.Time{}
+		return
+	}
+	if f.still.IsZero() || f.end != end || f.cur.Mod != mod {
+		f.end, f.still = end, f.opt.Now()
+		f.cur.Mod = mod
+	}
 }
 
 // moved completes a chunk.
@@ -221,11 +254,13 @@ func (f *File) step(c *Chunk, buf []byte) (again bool, err error) {
 	case readErr != nil:
 		return false, readErr
 	case took:
+		f.still = time.Time{}
 		if live {
 			f.cur.path = f.path
 		}
 		return false, nil
 	case live:
+		f.rest(info, rest)
 		return false, nil
 	case err != nil:
 		info = nil // renamed, with nothing in its place yet
@@ -294,144 +329,6 @@ func (f *File) straggler(c *Chunk, g *generation, buf []byte) bool {
 		return true
 	}
 	return false
-}
-
-// leave ends a generation that has been rotated away and is read to its end, once there is something after it. next is the
-// path's file, if there is one.
-func (f *File) leave(c *Chunk, buf []byte, rest int, next fs.FileInfo) (again bool, err error) {
-	begun := next != nil && next.Size() > 0
-	if !begun && !f.folderChanged() {
-		return false, nil // nobody has written to the new file yet, perhaps still to the old one
-	}
-	list, err := f.list()
-	if err != nil {
-		f.folder = time.Time{}
-		return false, temporary(err)
-	}
-	g := f.cur
-	after, since := list, g.Mod
-	if at := slices.IndexFunc(list, func(e entry) bool { return e.dev == g.Dev && e.ino == g.Ino }); at >= 0 {
-		after, since = list[at+1:], 0
-	}
-	if e, _, ok := f.unseen(after, since); !ok || e.live && !begun {
-		return false, nil
-	}
-	// What came between the last look and the rename is in the file by now.
-	last := f.cur.gz || len(f.old) >= maxStragglers
-	if took, _, err := f.take(c, f.cur, buf, last); err != nil || took {
-		if errors.Is(err, errChanged) {
-			err = nil
-		}
-		return false, err
-	}
-	f.finish(g.Head)
-	g.Till = f.opt.Now().Add(straggle).UnixNano()
-	if !last {
-		f.old = append(f.old, g)
-	} else {
-		if rest > 0 {
-			c.Cut++
-		}
-		g.close()
-	}
-	f.cur, f.pos.Now = nil, cursor{Mod: g.Mod}
-	c.Moved = true
-	return true, f.open(after, since)
-}
-
-// settle is how long a file or folder is looked at more closely after it was seen to have changed: the times of files have a
-// grain, within which a second change does not show.
-const settle = 2 * time.Second
-
-func (f *File) settled() bool { return f.opt.Now().Sub(f.changed) > settle }
-
-// folderChanged says whether files may have come or gone since it was asked last.
-func (f *File) folderChanged() bool {
-	info, err := os.Stat(filepath.Dir(f.path))
-	if err != nil {
-		return false
-	}
-	if !info.ModTime().Equal(f.folder) {
-		f.folder, f.changed = info.ModTime(), f.opt.Now()
-	}
-	return !f.settled()
-}
-
-// temporary hides what the next poll will have got over.
-func temporary(err error) error {
-	if errors.Is(err, errUnstable) {
-		return nil
-	}
-	return err
-}
-
-// finish remembers a generation as read.
-func (f *File) finish(head mark) {
-	if head.N == 0 {
-		return
-	}
-	f.pos.Done = append(f.pos.Done, head)
-	if n := len(f.pos.Done) - maxDone; n > 0 {
-		f.pos.Done = slices.Delete(f.pos.Done, 0, n)
-	}
-}
-
-// resume finds the generation that was being read, wherever it is now.
-func (f *File) resume(c *Chunk) (again bool, err error) {
-	list, err := f.list()
-	if err != nil {
-		return false, temporary(err)
-	}
-	at := f.pos.Now
-	if at.Off == 0 {
-		return f.opened(f.open(list, at.Mod))
-	}
-	best, found := -1, matchNone
-	for i, e := range slices.Backward(list) {
-		if m := at.matches(e); m > found {
-			best, found = i, m
-		}
-		if found == matchAll {
-			break
-		}
-	}
-	if found == matchAll {
-		f.cur, err = openAt(list[best], at)
-		return f.opened(err)
-	}
-	// It is gone, or what is left of it was read. On with what came after it.
-	c.Moved = true
-	if at.Skip {
-		c.Cut++
-	}
-	f.finish(at.Head)
-	f.pos.Now = cursor{Mod: at.Mod}
-	if found == matchHead {
-		return f.opened(f.open(list[best+1:], 0))
-	}
-	return f.opened(f.open(list, at.Mod))
-}
-
-// opened says whether there is something to read now.
-func (f *File) opened(err error) (again bool, _ error) { return err == nil && f.cur != nil, err }
-
-// open begins the oldest of the listed files that was not read yet.
-func (f *File) open(list []entry, since int64) error {
-	e, head, ok := f.unseen(list, since)
-	if !ok {
-		return &fs.PathError{Op: "open", Path: f.path, Err: fs.ErrNotExist}
-	}
-	g, err := openAt(e, cursor{})
-	if err != nil {
-		return err
-	}
-	if len(head) > 0 {
-		g.expect = head
-	} else if g.Mod != f.pos.Now.Mod {
-		f.changed = f.opt.Now()
-	}
-	f.cur, f.pos.Now = g, g.cursor
-	return nil
 }
 
 // Close closes the files. The position of the last chunk stays good.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+	"time"
 )
 
 // Any order of writing, rotating, reading and crashing gives each line once. A crash goes back to the last position that was
@@ -40,6 +41,7 @@ func TestRandomHistories(t *testing.T) {
 						unread++
 					}
 				case n < 16:
+					r.now = r.now.Add(time.Duration(random.IntN(4)) * time.Second)
 					r.read()
 				case n < 18:
 					stored, kept, unread = r.saved, len(r.got), 0
