@@ -185,7 +185,10 @@ func (v *view) absence(id rowID, left Left) *Reason {
 			}
 		}
 	}
-	return notExposed(v.kinds())
+	if _, derived := derivedMetrics[id.key]; derived {
+		return notExposed(v.kinds())
+	}
+	return lacking(v.kinds(), id.key)
 }
 
 // differ compares a column with the first as far as that is allowed.
@@ -221,6 +224,7 @@ func (b *builder) differ(r *Row, i int, a, other *measured, id rowID) {
 		}
 	}
 	c.Qualifications = append(c.Qualifications, a.cell.Qualifications...)
+	c.Qualifications = append(c.Qualifications, caveats(va.kinds(), vb.kinds(), r.Metric.Key)...)
 	var more [2]int
 	c.Diff, more = difference(a, other)
 	c.Effect = other.cell.Effect

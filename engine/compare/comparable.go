@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/engine/foreign"
 	"github.com/stepscope/stepscope/engine/ledger"
 )
 
@@ -133,4 +134,35 @@ func untested(m ledger.Metric) *Reason {
 			"不做检验：该计时器的平均值噪声更小；每多一次检验，其余检验都会变弱。")
 	}
 	return nil
+}
+
+// caveats are the conditions of comparing a metric over engines of several kinds: what
+// each kind's own count leaves apart from the definition.
+func caveats(a, b []string, key string) []Reason {
+	if slices.Equal(a, b) {
+		return nil
+	}
+	kinds := slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
+	var out []Reason
+	for _, k := range kinds {
+		r, ok := foreign.RuleFor(k, key)
+		if !ok || r.Caveat.EN == "" {
+			continue
+		}
+		out = append(out, *why(EngineCaveat, foreign.Name(k)+" counts it otherwise", foreign.Name(k)+" 的口径不同",
+			foreign.Name(k)+": "+r.Caveat.EN+".", foreign.Name(k)+"："+r.Caveat.ZH+"。"))
+	}
+	return out
+}
+
+// lacking says why engines of these kinds don't show a metric.
+func lacking(kinds []string, key string) *Reason {
+	r := notExposed(kinds)
+	for _, k := range kinds {
+		if w := foreign.AbsentReason(k, key); w.EN != "" && k != cardKind {
+			r.Long.EN = foreign.Name(k) + ": " + w.EN + ". " + r.Long.EN
+			r.Long.ZH = foreign.Name(k) + "：" + w.ZH + "。" + r.Long.ZH
+		}
+	}
+	return r
 }

@@ -148,3 +148,5 @@ func TestFindsFivePercent(t *testing.T) {
 		t.Errorf("found in %d of %d tables, less than 95 %%", found, tables)
 	}
 }
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }

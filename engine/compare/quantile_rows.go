@@ -64,6 +64,7 @@ func (b *builder) differQuantile(r *Row, i int, a, other *histogram, q float64) 
 	if !ca.OK || !c.OK {
 		return
 	}
+	c.Qualifications = append(c.Qualifications, caveats(b.views[0].kinds(), b.views[i].kinds(), r.Metric.Key)...)
 	if !slices.Equal(a.bounds, other.bounds) {
 		c.Qualifications = append(c.Qualifications, *why(OtherBounds, "other bucket bounds", "分桶边界不同",
 			"The histograms have other bounds: a quantile is only known to lie in its bucket, and the interval reaches from bucket to bucket.",

@@ -23,7 +23,7 @@ func tQuantile(p, df float64) float64 {
 	for tTail(hi, df) > p && hi < 1e12 {
 		lo, hi = hi, 2*hi
 	}
-	for range 60 {
+	for range 40 {
 		mid := (lo + hi) / 2
 		if tTail(mid, df) > p {
 			lo = mid
