@@ -45,6 +45,7 @@ type hunt struct {
 	endedAt time.Time // when ended was seen closed
 	overAt  time.Time // … or over
 	newest  time.Time // when the last file came or changed
+	listing time.Duration
 }
 
 // track is one file while it grows.
@@ -53,7 +54,8 @@ type track struct {
 	size    int64
 	mod     time.Time
 	changed time.Time // when it was last seen to differ
-	checked bool      // inspected holds for this size
+	looked  bool      // it was inspected at least once
+	checked bool      // res holds for this size
 	got     *file     // open once complete
 	res     inspected
 	lost    bool // given up: it doesn't end and doesn't grow
@@ -96,7 +98,8 @@ func (h *hunt) run() (found []*file, err error) {
 			}
 			return h.files(), nil
 		}
-		if err := h.s.sleep(w.Poll); err != nil {
+		// A folder of very many files is listed less often: at most a twentieth of a core.
+		if err := h.s.sleep(max(w.Poll, 20*h.listing)); err != nil {
 			return nil, err
 		}
 	}
@@ -106,8 +109,11 @@ func (h *hunt) run() (found []*file, err error) {
 func (h *hunt) look() error {
 	names := []string{h.only}
 	if h.only == "" {
+		began := time.Now()
 		var err error
-		if names, err = h.dir.list(h.wanted); err != nil {
+		names, err = h.dir.list(h.wanted)
+		h.listing = time.Since(began)
+		if err != nil {
 			return &failure{what: "listing " + h.dir.local, err: err, hint: "the collector must be able to read the folder"}
 		}
 	}
@@ -165,9 +171,11 @@ func (h *hunt) lookAt(name string) error {
 			t.got = nil
 		}
 	}
-	if t.checked || h.endedAt.IsZero() && now.Sub(t.changed) < w.Stable {
+	// What the engine calls complete is looked at right away, but not over and over while it changes all the same.
+	if t.checked || now.Sub(t.changed) < w.Stable && (h.endedAt.IsZero() || t.looked) {
 		return nil
 	}
+	t.looked = true
 	return h.inspect(name, t)
 }
 
