@@ -265,9 +265,9 @@ func (st *rankState) gaps(res *Result, engine string, fresh []record, hadLast bo
 		}
 	}
 	if d := fresh[len(fresh)-1].Dropped; d.ok {
-		if d.v > st.dropped && hadLast {
+		if d.v >= st.dropped+1 && hadLast {
 			complete = false
-			res.Events = append(res.Events, Event{Engine: engine, Kind: Lost, FromStep: -1, ToStep: -1, Count: int64(d.v - st.dropped),
+			res.Events = append(res.Events, Event{Engine: engine, Kind: Lost, FromStep: -1, ToStep: -1, Count: int64(min(d.v-st.dropped, 1<<53)),
 				Detail: "statsDroppedFrames rose: the engine's queue overran"})
 		}
 		st.dropped = d.v

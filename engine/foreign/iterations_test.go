@@ -189,6 +189,7 @@ func FuzzIterations(f *testing.F) {
 		f.Add(body, body)
 	}
 	f.Add(list("", 1, 2, 3), list("", 9, 4))
+	f.Add(list("", 1), list(`,"statsDroppedFrames":1e300`, 2))
 	f.Add([]byte(`[{"iter":1e300}]`), []byte(`{"iter":9007199254740991}{"iter":0,"prevDeviceStepTimeMS":1e308}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		s := NewIterations()
