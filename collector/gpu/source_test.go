@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/collector/wire"
+	"github.com/stepscope/stepscope/engine/ledger"
 	"github.com/stepscope/stepscope/store"
 )
 
@@ -313,4 +314,21 @@ func TestDriverHangs(t *testing.T) {
 		}
 		close(release)
 	})
+}
+
+// Every key that is told has its definition in the table of metrics.
+func TestKeysAreDefined(t *testing.T) {
+	c := &card{Device: Device{UUID: "GPU-1"}}
+	r := sample1()
+	r.Processes = []Process{{1 << 30, 1}}
+	for _, v := range cardValues(c, r, time.Unix(1, 0)) {
+		if _, ok := ledger.Lookup(v.Metric); !ok {
+			t.Errorf("%s is not in the table", v.Metric)
+		}
+	}
+	for _, key := range keys {
+		if _, ok := ledger.Lookup(key); !ok {
+			t.Errorf("%s is not in the table", key)
+		}
+	}
 }
