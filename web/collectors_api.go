@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,13 +106,18 @@ func (a *CollectorsAPI) hello(c echo.Context) error {
 
 func (a *CollectorsAPI) deliver(c echo.Context) error {
 	ctx := callContext(c)
+	// As it comes, before waiting for a turn: a slow line must not hold one.
+	body, err := readBody(c.Request())
+	if err != nil {
+		return err
+	}
 	select {
 	case a.decoding <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	defer func() { <-a.decoding }()
-	b, err := readBatch(c.Request())
+	b, err := readBatch(c.Request().Header.Get("Content-Encoding"), body)
 	if err != nil {
 		return err
 	}
@@ -121,33 +127,45 @@ func (a *CollectorsAPI) deliver(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// readBatch reads a batch from the body, packed or not.
-func readBatch(r *http.Request) (*store.Batch, error) {
-	refuse := func(status int, message, hint string, err error) error {
-		return &HTTPError{Status: status, Message: message, Hint: hint, Err: err}
-	}
+func refuse(status int, message, hint string, err error) error {
+	return &HTTPError{Status: status, Message: message, Hint: hint, Err: err}
+}
+
+var errBatchSize = &HTTPError{Status: http.StatusRequestEntityTooLarge, Message: "the batch is larger than " + sizeText(wire.MaxBatchBytes), Hint: "deliver smaller batches"}
+
+// readBody reads a batch as it comes.
+func readBody(r *http.Request) ([]byte, error) {
 	if r.Header.Get("Content-Type") != wire.BatchType {
 		return nil, refuse(http.StatusUnsupportedMediaType, "the body is no batch", "send Content-Type: "+wire.BatchType, nil)
 	}
-	body := io.Reader(r.Body)
-	switch r.Header.Get("Content-Encoding") {
+	data, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxBatchBytes+1))
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "the batch broke off before its end", "send it again", err)
+	}
+	if len(data) > wire.MaxBatchBytes {
+		return nil, errBatchSize
+	}
+	return data, nil
+}
+
+// readBatch unpacks a batch.
+func readBatch(encoding string, data []byte) (*store.Batch, error) {
+	switch encoding {
 	case "":
 	case "gzip":
-		zr, err := gzip.NewReader(body)
+		zr, err := gzip.NewReader(bytes.NewReader(data))
 		if err != nil {
 			return nil, refuse(http.StatusBadRequest, "the batch is not gzipped as its header says", "send it again", err)
 		}
 		defer zr.Close()
-		body = zr
+		if data, err = io.ReadAll(io.LimitReader(zr, wire.MaxBatchBytes+1)); err != nil {
+			return nil, refuse(http.StatusBadRequest, "the batch broke off before its end or is damaged", "send it again", err)
+		}
+		if len(data) > wire.MaxBatchBytes {
+			return nil, errBatchSize
+		}
 	default:
 		return nil, refuse(http.StatusUnsupportedMediaType, "batches can be packed with gzip only", "send Content-Encoding: gzip or none", nil)
-	}
-	data, err := io.ReadAll(io.LimitReader(body, wire.MaxBatchBytes+1))
-	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "the batch broke off before its end or is damaged", "send it again", err)
-	}
-	if len(data) > wire.MaxBatchBytes {
-		return nil, refuse(http.StatusRequestEntityTooLarge, "the batch is larger than "+sizeText(wire.MaxBatchBytes), "deliver smaller batches", nil)
 	}
 	b, err := wire.DecodeBatch(data)
 	if err != nil {

@@ -198,10 +198,7 @@ func (l *Link) step(ctx context.Context) error {
 
 // Report implements wire.Link. It adds what waits here and what went wrong.
 func (l *Link) Report(ctx context.Context, r wire.Report) error {
-	st := l.spool.Stats()
-	if st.Batches > 0 {
-		r.Spooled += st.Bytes
-	}
+	r.Spooled += l.spool.Stats().Waiting
 	r.Problems = append(r.Problems[:len(r.Problems):len(r.Problems)], l.Problems()...)
 	return l.remote.Report(ctx, r)
 }

@@ -32,6 +32,7 @@ type segment struct {
 type record struct {
 	seg   *segment
 	off   int64
+	size  int64
 	seq   uint64
 	level byte
 }
@@ -179,7 +180,7 @@ func (s *Spool) loadSegment(number uint64) error {
 				s.records[n-1].seg.pending--
 				s.records = s.records[:n-1]
 			}
-			s.records = append(s.records, record{seg: seg, off: off, seq: h.seq, level: h.level})
+			s.records = append(s.records, record{seg: seg, off: off, size: headSize + int64(h.size), seq: h.seq, level: h.level})
 			seg.pending++
 			seg.level = min(seg.level, h.level)
 		}

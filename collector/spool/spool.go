@@ -38,6 +38,7 @@ type Options struct {
 // Stats says what a spool holds and what it had to do.
 type Stats struct {
 	Batches int   // waiting for the server
+	Waiting int64 // bytes of them
 	Bytes   int64 // on disk, all files
 	Seq     uint64
 	Thinned int64 // samples thinned out since the spool was opened
@@ -167,7 +168,7 @@ func (s *Spool) Append(b *store.Batch) error {
 		s.active = nil
 		return fmt.Errorf("spool folder %q: %w; it must be writable and have space", s.dir, errors.Join(err, a.file.Truncate(a.size)))
 	}
-	s.records = append(s.records, record{seg: a, off: a.size, seq: b.Seq})
+	s.records = append(s.records, record{seg: a, off: a.size, size: int64(len(rec)), seq: b.Seq})
 	a.size += int64(len(rec))
 	a.pending++
 	s.bytes += int64(len(rec))
@@ -328,5 +329,9 @@ func (s *Spool) welcome() wire.Welcome {
 func (s *Spool) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Stats{Batches: len(s.records), Bytes: s.bytes, Seq: s.seq, Thinned: s.thinned, Damaged: s.damaged, Skipped: s.skipped, Fault: s.fault}
+	waiting := int64(0)
+	for _, r := range s.records {
+		waiting += r.size
+	}
+	return Stats{Batches: len(s.records), Waiting: waiting, Bytes: s.bytes, Seq: s.seq, Thinned: s.thinned, Damaged: s.damaged, Skipped: s.skipped, Fault: s.fault}
 }

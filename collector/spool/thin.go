@@ -70,6 +70,7 @@ func (s *Spool) thin(seg *segment) error {
 		if data, err = appendRecord(data, kindBatch, moved.level, b); err != nil {
 			return err
 		}
+		moved.size = int64(len(seg.snapshot)+len(data)) - moved.off
 		level = min(level, moved.level)
 		at = append(at, moved)
 	}
