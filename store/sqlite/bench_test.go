@@ -161,3 +161,44 @@ func BenchmarkPointsDay(b *testing.B) {
 	query(b, 25*time.Hour, "last-hour-open")
 	query(b, 26*time.Hour, "folded")
 }
+
+// BenchmarkPointsYear: a year of 64 engines × 40 metrics, a line every 40 s: one
+// metric of all engines over ever longer ranges that end with it.
+func BenchmarkPointsYear(b *testing.B) {
+	s := openBench(b, "year.db")
+	var metrics []string
+	for i := range 40 {
+		metrics = append(metrics, fmt.Sprint("metric", i))
+	}
+	days := 365
+	if testing.Short() {
+		days = 40
+	}
+	start := cpu(b)
+	if err := s.Fill(b.Context(), Filling{Deployment: "prod", Engines: 64, Metrics: metrics, Days: days, Start: time.Unix(0, t0), Every: 40 * time.Second}); err != nil {
+		b.Fatal(err)
+	}
+	if err := s.foldLog(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	size, err := s.sampleBytes(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("%d days: %d MB, made in %v of CPU", days, size>>20, cpu(b)-start)
+	ids := engineIDs(b, s)
+	for _, span := range []int{1, 7, 30, 90, 180, 270, 365} {
+		if span > days {
+			continue
+		}
+		b.Run(fmt.Sprint(span, "d"), func(b *testing.B) {
+			q := store.PointsQuery{Selection: store.Selection{Engines: ids, Metrics: metrics[7:8], From: t0 + int64(days-span)*day + 1, To: t0 + int64(days)*day}, Points: 500}
+			want := int64(64 * (span*2160 - 1))
+			var spent time.Duration
+			for b.Loop() {
+				spent += pointsCPU(b, s, q, want)
+			}
+			b.ReportMetric(spent.Seconds()*1e3/float64(b.N), "cpu-ms")
+		})
+	}
+}
