@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,7 +126,7 @@ func (m *manager) watch(ctx context.Context) {
 		return
 	}
 	file := config.NewFile(m.opt.File)
-	tick := time.NewTicker(reloadEvery)
+	tick := time.NewTicker(cmp.Or(m.opt.hurry.look, reloadEvery))
 	defer tick.Stop()
 	for {
 		select {
@@ -163,7 +164,7 @@ func (m *manager) setProblem(of string, p *wire.Problem) {
 
 // report tells the server the state of all targets now and then.
 func (m *manager) report(ctx context.Context) {
-	tick := time.NewTicker(reportEvery)
+	tick := time.NewTicker(cmp.Or(m.opt.hurry.look, reportEvery))
 	defer tick.Stop()
 	for {
 		r := m.state()

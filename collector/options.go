@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // hurry makes a collector deliver sooner than is cheap. Zero values are the defaults.
-type hurry struct{ poll, batch, retry time.Duration }
+type hurry struct{ poll, batch, retry, look time.Duration }
 
 // name is the collector's at the server.
 func (o *Options) name() string { return cmp.Or(o.Config.Name, hostName()+o.Suffix) }

@@ -41,7 +41,7 @@ func kills(t *testing.T) int {
 	if testing.Short() {
 		return 6
 	}
-	return 14
+	return 10
 }
 
 // world writes the logs of simulated engines and remembers every line.

@@ -13,10 +13,14 @@ const maxRange = 1024
 
 // addresses reads the addresses of a block; those of engines with metrics may be http addresses.
 func (r *reader) addresses(b *block, seen places, urls bool) (out []string) {
-	if b.keys["addresses"] == nil {
+	list := b.texts("addresses")
+	if b.short != nil {
+		list = []item{{b.short, b.short.Value}}
+	}
+	if len(list) == 0 {
 		b.fault(b.at, "%s needs addresses", b.where)
 	}
-	for _, it := range b.texts("addresses") {
+	for _, it := range list {
 		list, err := expand(it.text, urls)
 		if err != nil {
 			b.fault(it.Node, "address %q: %v", it.text, err)

@@ -57,6 +57,7 @@ type block struct {
 	where string // what it describes, for messages
 	keys  map[string]*ast.MappingValueNode
 	asked []string
+	short *ast.StringNode // addresses, where nothing else is said
 }
 
 // block opens a mapping. It is empty, and a fault, when n is something else.

@@ -155,10 +155,10 @@ func (r *reader) deployment(n ast.Node, paths, addresses places) Deployment {
 		d.Logs = append(d.Logs, log)
 	}
 	for _, m := range b.each("metrics") {
-		d.Metrics = append(d.Metrics, r.metrics(m, paths, addresses))
+		d.Metrics = append(d.Metrics, r.metrics(r.targets(m, "metrics"), paths, addresses))
 	}
 	for _, p := range b.each("profile") {
-		d.Profile = append(d.Profile, r.profile(p, addresses))
+		d.Profile = append(d.Profile, r.profile(r.targets(p, "profile"), addresses))
 	}
 	if g := b.get("gpu"); g != nil {
 		if d.GPU = r.gpu(g); d.GPU != nil {
@@ -169,6 +169,14 @@ func (r *reader) deployment(n ast.Node, paths, addresses places) Deployment {
 		d.Schedule = append(d.Schedule, r.schedule(s, d.Name))
 	}
 	return d
+}
+
+// targets opens what describes some targets. The address alone will do.
+func (r *reader) targets(n ast.Node, where string) *block {
+	if s, ok := n.(*ast.StringNode); ok {
+		return &block{reader: r, at: n, where: where, short: s}
+	}
+	return r.block(n, where)
 }
 
 // each is the elements of a list; a single element may stand without its dash.
@@ -241,9 +249,9 @@ func (b *block) zone(key string) string {
 	return s
 }
 
-func (r *reader) metrics(n ast.Node, paths, addresses places) Metrics {
-	b := r.block(n, "metrics")
+func (r *reader) metrics(b *block, paths, addresses places) Metrics {
 	defer b.end()
+	n := b.at
 	m := Metrics{
 		Kind: b.choice("kind", "vllm", "sglang", "tensorrt-llm"), Addresses: r.addresses(b, addresses, true), Path: b.text("path"),
 		Every: b.duration("every", 0, 100*time.Millisecond, time.Hour), Token: b.secret("token_file"),
@@ -305,8 +313,7 @@ func (r *reader) checked(n ast.Node, p capture.Path) capture.Path {
 	return p
 }
 
-func (r *reader) profile(n ast.Node, addresses places) Profile {
-	b := r.block(n, "profile")
+func (r *reader) profile(b *block, addresses places) Profile {
 	defer b.end()
 	p := Profile{
 		Addresses: r.addresses(b, addresses, false), PortBase: b.number("port_base", DefaultPortBase, 1, 65535),
@@ -335,7 +342,7 @@ func (r *reader) schedule(n ast.Node, deployment string) capture.Schedule {
 		b.fault(n, "a schedule needs every, the time between two captures")
 	}
 	s := capture.Schedule{
-		Deployment: deployment, Every: b.duration("every", time.Hour, time.Minute, 30*24*time.Hour),
+		Deployment: deployment, Every: b.duration("every", time.Hour, capture.MinEvery, 30*24*time.Hour),
 		Steps: b.number("steps", 20, 1, 50), OnlyWhenLoaded: b.flag("only_when_loaded"),
 	}
 	for _, it := range b.texts("engines") {

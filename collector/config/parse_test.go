@@ -33,6 +33,7 @@ deployments:
           - engine: /data/traces
             local: /mnt/node7
         remove: true
+      - 10.0.0.9:6070
     gpu: true
     schedule:
       every: 1h
@@ -61,7 +62,7 @@ func TestParse(t *testing.T) {
 			Profile: []Profile{{
 				Addresses: []string{"127.0.0.1:6070", "127.0.0.1:6071", "127.0.0.1:6072"}, PortBase: 6070,
 				Traces: Traces{OutputDir: "/data/traces", Paths: capture.Paths{{Engine: "/data/traces", Local: "/mnt/node7"}}, Remove: true},
-			}},
+			}, {Addresses: []string{"10.0.0.9:6070"}, PortBase: 6070}},
 			GPU:      &GPU{Every: 5 * time.Second},
 			Schedule: []capture.Schedule{{Deployment: "prod-a", Every: time.Hour, Steps: 10, OnlyWhenLoaded: true}},
 		},
