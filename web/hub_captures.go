@@ -16,9 +16,12 @@ const (
 	// resend is after how long an unanswered command is given again: answering
 	// takes a collector no time, so this is a lost poll.
 	resend = 5 * time.Second
-	// abandonAfter ends a capture whose collector has said nothing: longer than
-	// the 30 s and 600 s for which an engine may take and write a trace.
+	// abandonAfter ends a capture whose collector is gone: longer than the 30 s and
+	// 600 s for which an engine may take and write a trace.
 	abandonAfter = 15 * time.Minute
+	// forgetfulAfter ends one whose collector is there and says nothing about it:
+	// large models take a quarter of an hour to write their traces.
+	forgetfulAfter = time.Hour
 	maxPath      = 4_096 // bytes
 	maxMore      = 1_024 // traces of one capture
 )
@@ -37,7 +40,7 @@ type activeCapture struct {
 	sent        time.Time // command last given
 	cancelBy    string    // who wants it cancelled
 	cancelSent  time.Time
-	lastTouched time.Time // by an update, or loaded
+	lastTouched time.Time // by an update, or when it was loaded
 }
 
 // load fills the queue from the store at first use.
@@ -301,22 +304,26 @@ func (h *Hub) Sweep(ctx context.Context) error {
 		return err
 	}
 	now := h.opt.Now()
-	var lost []store.Capture
+	lost := map[int64]time.Duration{} // and for how long nothing was heard
 	h.mu.Lock()
-	for _, a := range h.captures.active {
-		seen := a.lastTouched
-		if s := h.collectors[a.Collector]; s != nil && s.seen.After(seen) && !a.answered {
-			seen = s.seen // it is there and will get to it
+	for id, a := range h.captures.active {
+		limit := abandonAfter
+		if s := h.collectors[a.Collector]; s != nil && now.Sub(s.seen) <= goneAfter {
+			limit = forgetfulAfter
 		}
-		if now.Sub(seen) > abandonAfter {
-			lost = append(lost, a.Capture)
+		if now.Sub(a.lastTouched) > limit {
+			lost[id] = limit
 		}
 	}
 	h.mu.Unlock()
-	for _, c := range lost {
+	for _, id := range slices.Sorted(maps.Keys(lost)) {
+		c, err := h.st.Capture(ctx, id)
+		if err != nil {
+			return err
+		}
 		state := c.State
-		c, err := applyUpdate(c, store.Capture{State: store.Failed, Path: c.Path, Bytes: c.Bytes, Warning: c.Warning,
-			Error: fmt.Sprintf("collector %q has said nothing about this capture for %s; it was %s", c.Collector, abandonAfter, state),
+		c, err = applyUpdate(c, store.Capture{State: store.Failed, Path: c.Path, Bytes: c.Bytes, Warning: c.Warning, TraceID: c.TraceID, More: c.More,
+			Error: fmt.Sprintf("collector %q has said nothing about this capture for %s; it was %s", c.Collector, lost[id], state),
 			Hint:  "start the collector again and look at its state on the collector page; a file may lie in the engine's output folder",
 		}, now)
 		if err == nil {

@@ -53,7 +53,7 @@ func TestACaptureGoesFromRequestToStored(t *testing.T) {
 		t.Fatalf("%+v; want one for each engine, in one group", made)
 	}
 	c := made[0]
-	if c.Steps != 20 || c.By != "page 127.0.0.1" || c.Collector != "c" || c.OutputDir != "/data/traces" || c.Warning != "" ||
+	if c.Steps != 20 || c.By != "page 127.0.0.1" || c.Collector != "c" || c.OutputDir != "/data/traces" || c.Note != "slow" || c.Warning != "" ||
 		!c.Times[store.Queued].Equal(midnight) {
 		t.Errorf("%+v", c)
 	}
@@ -71,7 +71,7 @@ func TestACaptureGoesFromRequestToStored(t *testing.T) {
 		Times: map[store.CaptureState]time.Time{store.Asked: midnight.Add(time.Hour), store.Captured: midnight.Add(2 * time.Second)}}))
 	got, err := r.st.Capture(t.Context(), c.ID)
 	r.must(err)
-	if got.Steps != 20 || got.By != "page 127.0.0.1" || got.Engine != key("rank0") || got.State != store.Stored || got.TraceID != id || got.Bytes != 99 {
+	if got.Steps != 20 || got.By != "page 127.0.0.1" || got.Engine != key("rank0") || got.State != store.Stored || got.TraceID != id || got.Bytes != 99 || got.Note != "slow" || !slices.Equal(got.More, []string{id}) {
 		t.Errorf("%+v", got)
 	}
 	for state, after := range map[store.CaptureState]time.Duration{store.Queued: 0, store.Asked: time.Second, store.Captured: 2 * time.Second, store.Stored: 4 * time.Second} {
@@ -313,6 +313,16 @@ func TestAbandonedCapturesEnd(t *testing.T) {
 	// A second request is let through: the engine isn't locked for ever.
 	r.engines("c", 2, 8, "rank0")
 	r.pass(time.Minute)
-	_, err = r.ask(wire.CaptureRequest{})
+	made, err = r.ask(wire.CaptureRequest{})
 	r.must(err)
+	// A collector that is there has an hour to say something.
+	r.pass(time.Hour)
+	r.engines("c", 3, 8, "rank0")
+	if c := state(); c.State != store.Queued {
+		t.Errorf("after 1 h: %s", c.State)
+	}
+	r.pass(time.Second)
+	if c := state(); c.State != store.Failed || !strings.Contains(c.Error, "for 1h0m0s; it was queued") {
+		t.Errorf("after 1 h 1 s: %+v", c)
+	}
 }
