@@ -22,8 +22,8 @@ const (
 	// forgetfulAfter ends one whose collector is there and says nothing about it:
 	// large models take a quarter of an hour to write their traces.
 	forgetfulAfter = time.Hour
-	maxPath      = 4_096 // bytes
-	maxMore      = 1_024 // traces of one capture
+	maxPath        = 4_096 // bytes
+	maxMore        = 1_024 // traces of one capture
 )
 
 // captureQueue is the captures that are under way. They are loaded from the
