@@ -125,44 +125,60 @@ type segments struct {
 // find finds where the series of some engines have values in a time range.
 func (b *blocks) find(plans []plan, from, to int64) (map[[2]int64]*segments, error) {
 	out := map[[2]int64]*segments{}
+	for _, p := range plans {
+		for _, c := range p.columns {
+			out[[2]int64{p.engine, c.id}] = &segments{engine: p.engine, series: c.id}
+		}
+	}
+	err := b.each(plans, from, to, func(key [2]int64, _ int64, seg segment) {
+		if of := out[key]; of != nil { // else it is another engine that has this series
+			seg.series, seg.sums = of, slices.Clone(seg.sums)
+			of.list = append(of.list, seg)
+		}
+	})
+	for _, s := range out {
+		slices.SortFunc(s.list, func(a, b segment) int { return cmp.Compare(a.block, b.block) })
+	}
+	return out, err
+}
+
+// each calls f for each block that has values of any of the plans' series in a
+// time range, with its engine and series and its beginning. The sums are f's
+// only during the call.
+func (b *blocks) each(plans []plan, from, to int64, f func(key [2]int64, first int64, seg segment)) error {
 	var engines, series []int64
 	for _, p := range plans {
 		engines = append(engines, p.engine)
 		for _, c := range p.columns {
-			out[[2]int64{p.engine, c.id}] = &segments{engine: p.engine, series: c.id}
 			series = append(series, c.id)
 		}
 	}
 	slices.Sort(series)
 	series = slices.Compact(series)
 	var data sql.RawBytes
-	err := each(b.tx, func(scan scanner) (err error) {
+	return each(b.tx, func(scan scanner) (err error) {
 		var key [2]int64
+		var first int64
 		var seg segment
-		if err := scan(&key[0], &key[1], &seg.block, &seg.chunk, &data); err != nil {
+		if err := scan(&key[0], &key[1], &first, &seg.block, &seg.chunk, &data); err != nil {
 			return err
-		}
-		if seg.series = out[key]; seg.series == nil {
-			return nil // another engine has this series
 		}
 		if b.sums, err = b.dec.DecodeAggregates(b.sums, data); err != nil {
 			return damaged("sums of chunk", seg.chunk, err)
 		}
-		for _, a := range b.sums {
-			if a.First < to && a.Last >= from {
-				seg.sums = append(seg.sums, a)
+		n := 0
+		for i := range b.sums {
+			if a := &b.sums[i]; a.First < to && a.Last >= from {
+				b.sums[n] = *a
+				n++
 			}
 		}
-		if len(seg.sums) > 0 {
-			seg.series.list = append(seg.series.list, seg)
+		if seg.sums = b.sums[:n]; n > 0 {
+			f(key, first, seg)
 		}
 		return nil
-	}, `SELECT s.engine, s.series, s.block, s.chunk, s.data FROM json_each(?) e CROSS JOIN json_each(?) c CROSS JOIN series_sum s
+	}, `SELECT s.engine, s.series, s.first, s.block, s.chunk, s.data FROM json_each(?) e CROSS JOIN json_each(?) c CROSS JOIN series_sum s
 		ON s.engine = e.value AND s.series = c.value AND s.first > ? AND s.first < ?`, list(engines), list(series), from-blockSpan, to)
-	for _, s := range out {
-		slices.SortFunc(s.list, func(a, b segment) int { return cmp.Compare(a.block, b.block) })
-	}
-	return out, err
 }
 
 func damaged(what string, id int64, err error) error {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/stepscope/stepscope/store"
 	"github.com/stepscope/stepscope/store/chunk"
@@ -68,24 +69,29 @@ type grid struct {
 // read reads the points of the plans' columns.
 func (g *grid) read(tx *sql.Tx, plans []plan, out []store.Points) ([]store.Points, error) {
 	packed := newBlocks(tx)
-	found, err := packed.find(plans, g.from, g.to)
+	series := make(map[[2]int64]*bucketer)
+	for _, p := range plans {
+		for _, c := range p.columns {
+			series[[2]int64{p.engine, c.id}] = &bucketer{grid: g, of: &segments{engine: p.engine, series: c.id}}
+		}
+	}
+	owners := make(map[*segments]*bucketer, len(series))
+	var open []segment
+	err := packed.each(plans, g.from, g.to, func(key [2]int64, first int64, seg segment) {
+		if b := series[key]; b != nil {
+			owners[b.of], seg.series = b, b.of
+			open = b.addBlock(first, seg, open)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	sums := make(map[*segments]*bucketer, len(found))
-	var open []segment
-	for _, p := range plans {
-		for i := range p.columns {
-			of := found[[2]int64{p.engine, p.columns[i].id}]
-			b := &bucketer{grid: g}
-			if len(of.list) > 0 {
-				b.sums = make([]chunk.Aggregate, g.buckets)
-			}
-			sums[of], open = b, b.addSegments(of.list, open)
-		}
+	// Blocks that reach over others in time have to be looked at by arrival.
+	if open, err = g.again(packed, plans, series, open); err != nil {
+		return nil, err
 	}
 	err = packed.unpack(open, func(seg *segment, r *chunk.Rows, v []float64) {
-		b := sums[seg.series]
+		b := owners[seg.series]
 		for i, x := range v {
 			if x == x {
 				b.add(r.Times[i], r.Steps[i], r.Flags[i], x)
@@ -107,10 +113,7 @@ func (g *grid) read(tx *sql.Tx, plans []plan, out []store.Points) ([]store.Point
 			return nil, err
 		}
 		for c := range p.columns {
-			b, r := sums[found[[2]int64{p.engine, p.columns[c].id}]], &rows[c]
-			if b.sums == nil && r.Len() > 0 {
-				b.sums = make([]chunk.Aggregate, g.buckets)
-			}
+			b, r := series[[2]int64{p.engine, p.columns[c].id}], &rows[c]
 			r.order()
 			for i := range r.times {
 				b.add(r.times[i], r.steps[i], r.flags[i], r.values[i])
@@ -123,23 +126,64 @@ func (g *grid) read(tx *sql.Tx, plans []plan, out []store.Points) ([]store.Point
 	return out, nil
 }
 
+// again starts anew with the series whose blocks overlap, and does them by arrival.
+func (g *grid) again(packed *blocks, plans []plan, series map[[2]int64]*bucketer, open []segment) ([]segment, error) {
+	var parts []plan
+	for _, p := range plans {
+		part := plan{engine: p.engine}
+		for _, c := range p.columns {
+			if series[[2]int64{p.engine, c.id}].overlap {
+				part.columns = append(part.columns, c)
+			}
+		}
+		if part.columns != nil {
+			parts = append(parts, part)
+		}
+	}
+	if parts == nil {
+		return open, nil
+	}
+	found, err := packed.find(parts, g.from, g.to)
+	if err != nil {
+		return nil, err
+	}
+	open = slices.DeleteFunc(open, func(seg segment) bool { return series[[2]int64{seg.series.engine, seg.series.series}].overlap })
+	for key, of := range found {
+		b := series[key]
+		if !b.overlap {
+			continue
+		}
+		clear(b.sums)
+		b.openLast = -1
+		for _, seg := range of.list {
+			seg.series = b.of
+			open = b.addSegment(seg, open)
+		}
+	}
+	return open, nil
+}
+
 // takes says whether a row is one of those that are asked for: rows of neither
 // kind always are.
 func (g *grid) takes(flags store.Flags) bool {
 	return g.only&chunk.Kinds == 0 || flags&chunk.Kinds == 0 || flags&g.only != 0
 }
 
-// bucketer sums up one series, which comes by arrival.
+// bucketer sums up one series.
 type bucketer struct {
 	*grid
-	sums []chunk.Aggregate // by bucket
+	of       *segments
+	sums     []chunk.Aggregate // by bucket; nil without any
+	end      int64             // the latest time of the blocks so far
+	overlap  bool              // one of them began before that
+	openLast int64             // the latest time of the pieces that are to be unpacked
 }
 
 func (b *bucketer) add(time, step int64, flags store.Flags, v float64) {
 	if time < b.from || time >= b.to || !b.takes(flags) {
 		return
 	}
-	a := &b.sums[(time-b.start)/b.width]
+	a := b.bucket(time)
 	if a.N == 0 || time >= a.Last {
 		a.Add(time, step, v)
 	} else {
@@ -147,25 +191,43 @@ func (b *bucketer) add(time, step int64, flags store.Flags, v float64) {
 	}
 }
 
-// addSegments counts pieces that belong into one bucket, and adds the others to
+// bucket is the sums of the bucket that a time belongs to.
+func (b *bucketer) bucket(time int64) *chunk.Aggregate {
+	if b.sums == nil {
+		b.sums = make([]chunk.Aggregate, b.buckets)
+	}
+	return &b.sums[(time-b.start)/b.width]
+}
+
+// addBlock counts a block that begins after all before it have ended; otherwise
+// it notes that it doesn't.
+func (b *bucketer) addBlock(first int64, seg segment, open []segment) []segment {
+	if b.overlap = b.overlap || first <= b.end; b.overlap {
+		return open
+	}
+	for i := range seg.sums {
+		b.end = max(b.end, seg.sums[i].Last)
+	}
+	return b.addSegment(seg, open)
+}
+
+// addSegment counts pieces that belong into one bucket, and adds the others to
 // those that are to be unpacked.
-func (b *bucketer) addSegments(list, open []segment) []segment {
-	openLast := int64(-1) // the latest time in what is to be unpacked
-	for _, seg := range list {
-		rest := segment{series: seg.series, block: seg.block, chunk: seg.chunk}
-		for n, end := 0, 0; n < len(seg.sums); n = end {
-			first, last := seg.sums[n].First, seg.sums[n].Last
-			for end = n + 1; end < len(seg.sums) && seg.sums[end].Piece == seg.sums[n].Piece; end++ {
-				first, last = min(first, seg.sums[end].First), max(last, seg.sums[end].Last)
-			}
-			// What is unpacked is counted later; of equal times it must then have arrived later.
-			if first <= openLast || !b.addSums(seg.sums[n:end]) {
-				rest.sums, openLast = append(rest.sums, seg.sums[n:end]...), max(openLast, last)
-			}
+func (b *bucketer) addSegment(seg segment, open []segment) []segment {
+	rest := seg
+	rest.sums = nil
+	for n, end := 0, 0; n < len(seg.sums); n = end {
+		first, last := seg.sums[n].First, seg.sums[n].Last
+		for end = n + 1; end < len(seg.sums) && seg.sums[end].Piece == seg.sums[n].Piece; end++ {
+			first, last = min(first, seg.sums[end].First), max(last, seg.sums[end].Last)
 		}
-		if len(rest.sums) > 0 {
-			open = append(open, rest)
+		// What is unpacked is counted later; of equal times it must then have arrived later.
+		if len(open) > 0 && first <= b.openLast || !b.addSums(seg.sums[n:end]) {
+			rest.sums, b.openLast = append(rest.sums, seg.sums[n:end]...), max(b.openLast, last)
 		}
+	}
+	if len(rest.sums) > 0 {
+		open = append(open, rest)
 	}
 	return open
 }
@@ -179,7 +241,11 @@ func (b *bucketer) addSums(sums []chunk.Aggregate) bool {
 		if !b.takes(a.Kind) {
 			continue
 		}
-		if all.N > 0 && (a.First == all.First || a.Last == all.Last) {
+		if all.N == 0 {
+			all = *a
+			continue
+		}
+		if a.First == all.First || a.Last == all.Last {
 			return false
 		}
 		all.Merge(a)
@@ -187,11 +253,10 @@ func (b *bucketer) addSums(sums []chunk.Aggregate) bool {
 	if all.N == 0 {
 		return true
 	}
-	i := (all.First - b.start) / b.width
-	if all.First < b.from || all.Last >= b.to || i != (all.Last-b.start)/b.width {
+	if all.First < b.from || all.Last >= b.to || (all.First-b.start)/b.width != (all.Last-b.start)/b.width {
 		return false
 	}
-	b.sums[i].Merge(&all)
+	b.bucket(all.First).Merge(&all)
 	return true
 }
 
