@@ -197,8 +197,11 @@ func (c *cancelOn) Write(p []byte) (int, error) {
 }
 
 func TestCaptureRefused(t *testing.T) {
+	var mu sync.Mutex
 	status, body := 0, ""
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		w.Header().Set("Location", "http://127.0.0.1:1/")
 		w.WriteHeader(status)
 		io.WriteString(w, body)
@@ -217,7 +220,9 @@ func TestCaptureRefused(t *testing.T) {
 		{201, "{}", "started no capture"},
 		{201, "<html>", "does not answer like a stepscope server"},
 	} {
+		mu.Lock()
 		status, body = c.status, c.body
+		mu.Unlock()
 		code, out, errOut := command(t, "capture", "--server", s.URL, "--deployment", "chat")
 		if code != exitFailure || out != "" || !strings.Contains(errOut, c.want) {
 			t.Errorf("%d %s: exit %d, %s%s; want %q", c.status, c.body, code, out, errOut, c.want)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
@@ -49,37 +50,38 @@ func TestBaseURL(t *testing.T) {
 // What a request meets on its way: the token goes along, redirects are not followed, answers are bounded, an end in the
 // middle is told from a request that was never sent.
 func TestPost(t *testing.T) {
-	var handler http.HandlerFunc
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler(w, r) }))
+	var handler atomic.Pointer[http.HandlerFunc]
+	on := func(f http.HandlerFunc) { handler.Store(&f) }
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*handler.Load())(w, r) }))
 	defer s.Close()
 	e := Engine{Addr: s.URL + "/base", Token: "secret"}
-	handler = func(w http.ResponseWriter, r *http.Request) {
+	on(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.URL.Path != "/base/start_profile" || r.Method != http.MethodPost || r.Header.Get("Authorization") != "Bearer secret" || string(body) != `{"a":1}` {
 			t.Errorf("%s %s %v %s", r.Method, r.URL, r.Header, body)
 		}
 		io.WriteString(w, strings.Repeat("x", 1<<20))
-	}
+	})
 	if a := e.post(t.Context(), "/start_profile", map[string]int{"a": 1}); a.outcome != taken || len(a.said) > maxSaid+3 {
 		t.Errorf("%d with %d bytes", a.outcome, len(a.said))
 	}
-	handler = func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", 307) }
+	on(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", 307) })
 	if a := e.post(t.Context(), "/x", nil); a.outcome != refused {
 		t.Errorf("a redirect is %+v", a)
 	}
-	handler = func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }
+	on(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
 	if a := e.post(t.Context(), "/x", nil); a.outcome != lost || a.err == nil {
 		t.Errorf("a lost answer is %+v", a)
 	}
-	handler = func(w http.ResponseWriter, r *http.Request) {
+	on(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		io.WriteString(w, "half")
-	}
+	})
 	if a := e.post(t.Context(), "/x", nil); a.outcome != lost {
 		t.Errorf("half an answer is %+v", a)
 	}
 	release := make(chan struct{})
-	handler = func(w http.ResponseWriter, r *http.Request) { <-release }
+	on(func(w http.ResponseWriter, r *http.Request) { <-release })
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	if a := e.post(ctx, "/x", nil); a.outcome != lost || a.err == nil {
