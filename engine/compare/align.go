@@ -11,9 +11,9 @@ import (
 // maxBuckets bounds the points of an aggregated series: longer times have wider buckets.
 const maxBuckets = 1440
 
-// reach is how long, in distances between lines, a line speaks for the time before
-// it: lines jitter, and one that comes a little late still describes its interval.
-const reach = 1.5
+// reach is how late, in distances between lines, a line may come and still stand for a
+// bucket that ended before it: lines jitter.
+const reach = 0.5
 
 // mark is one sample of one engine, ready for alignment.
 type mark struct {
@@ -33,7 +33,7 @@ func marks(s *Series, weights *Series, kind StepKind, r rule, left *Left) []mark
 		if i < len(s.Flags) {
 			f = s.Flags[i]
 		}
-		if !ofKind(f, kind) || r.sparse && v == 0 {
+		if !ofKind(f, kind) || r.zeroAbsent && v == 0 {
 			continue
 		}
 		m := mark{t: s.Times[i], x: v, w: 1}
@@ -55,7 +55,7 @@ func marks(s *Series, weights *Series, kind StepKind, r rule, left *Left) []mark
 			if last < 0 || s.Times[i] <= s.Times[last] {
 				continue // a rate needs two moments
 			}
-			if v < s.Values[last] || f&ClockJump != 0 {
+			if v < s.Values[last] && !r.wavers || f&ClockJump != 0 {
 				left.Resets++
 				m.void = true
 				break
@@ -149,8 +149,9 @@ type slot struct {
 }
 
 // slots puts an engine's lines into the buckets. With fill a bucket without a line
-// takes the next one's value if that follows within reach of the engine's own pace.
-func (g grid) slots(lines []mark, fill bool) []slot {
+// takes the next one's value if that follows within reach of the engine's own pace;
+// equal lets an engine count once however many lines it has.
+func (g grid) slots(lines []mark, fill, equal bool) []slot {
 	out := make([]slot, g.n)
 	if len(lines) == 0 {
 		return out
@@ -169,6 +170,11 @@ func (g grid) slots(lines []mark, fill bool) []slot {
 		s.w += m.w
 		s.have = true
 	}
+	if equal {
+		for k := range out {
+			out[k].w = 1
+		}
+	}
 	first, last := g.index(lines[0].t), g.index(lines[len(lines)-1].t)
 	far := int64(reach * float64(max(interval(lines), g.width)))
 	// An engine that is just about to report its first line, or has just reported its last one, is not gone: the bucket
@@ -181,7 +187,10 @@ func (g grid) slots(lines []mark, fill bool) []slot {
 		}
 		next := sort.Search(len(lines), func(i int) bool { return lines[i].t > g.end(k) })
 		if next < len(lines) && !lines[next].void && lines[next].t-g.end(k) <= far {
-			out[k].x, out[k].w, out[k].have = lines[next].x, lines[next].w, true
+			out[k].x, out[k].have = lines[next].x, true
+			if !equal {
+				out[k].w = lines[next].w
+			}
 		}
 	}
 	return out
@@ -194,10 +203,10 @@ type joined struct {
 	left int // buckets left out because an engine was missing
 }
 
-// join aggregates the engines' slots by the metric's rule. A sum, a maximum or a
-// minimum of which an engine is missing would be wrong, so that bucket is left out;
-// sparse says that engines have nothing to report at times, as without any first
-// token, which is no lack.
+// join aggregates the engines' slots by the metric's rule. A sum, a maximum or a mean
+// of which an engine is missing would be another one, so that bucket is left out.
+// sparse says that engines have nothing to report at times, as without any first token
+// or at a step of the other kind: then those that have stand for all.
 func (g grid) join(engines [][]slot, op ledger.Op, sparse bool) joined {
 	var j joined
 	for k := range g.n {
@@ -220,11 +229,11 @@ func (g grid) join(engines [][]slot, op ledger.Op, sparse bool) joined {
 		if have == 0 {
 			continue
 		}
-		if have < alive && !sparse && op != ledger.WeightedMean {
+		if have < alive && !sparse {
 			j.left++
 			continue
 		}
-		x, w := sum, 1.0
+		x, w := sum*float64(max(alive, have))/float64(have), 1.0
 		switch op {
 		case ledger.WeightedMean:
 			if !(weight > 0) {

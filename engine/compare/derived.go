@@ -38,10 +38,29 @@ var (
 func (v *view) derive() {
 	for i := range v.series {
 		v.add(i, arrivalRate, sum, "finished", "aborted", "running", "pending")
+		if s := v.series[i][seriesID{key: arrivalRate}]; s != nil {
+			s.Flags = restarts(s, v.series[i][seriesID{key: "finished"}])
+		}
 		v.add(i, inFlight, sum, "running", "pending")
 		// Tokens per draft, as other engines give it: drafts accepted of those verified, and the target's own token.
 		v.add(i, acceptLen, func(x []float64) float64 { return 1 + x[0]*x[1] }, "avg_nextn_accept_rate", "avg_verified_len")
 	}
+}
+
+// restarts marks the samples of a derived count before which a counter began anew. The
+// count itself may fall a little without that: its parts are not read at the same instant.
+func restarts(s, counter *Series) []Flags {
+	flags := append([]Flags(nil), s.Flags...)
+	last, at := math.Inf(-1), 0
+	for i, t := range s.Times {
+		for ; at < len(counter.Times) && counter.Times[at] <= t; at++ {
+			if counter.Values[at] < last {
+				flags[i] |= ClockJump
+			}
+			last = counter.Values[at]
+		}
+	}
+	return flags
 }
 
 func sum(x []float64) float64 {

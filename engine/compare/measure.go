@@ -32,16 +32,20 @@ type measured struct {
 
 // rule is how a metric's lines become one series.
 type rule struct {
-	agg     ledger.Aggregation
-	counter bool
-	sparse  bool                  // engines may have nothing to report in a line, and then write 0
-	scale   float64               // factor for the aggregated series
-	convert func(float64) float64 // of another metric's values into this row's; nil: as they are
+	agg        ledger.Aggregation
+	counter    bool
+	wavers     bool                  // a counter that may fall a little without a restart
+	sparse     bool                  // engines may have nothing to report in a line
+	zeroAbsent bool                  // and then write 0
+	scale      float64               // factor for the aggregated series
+	convert    func(float64) float64 // of another metric's values into this row's; nil: as they are
 }
 
 // ruleOf reads a metric's definition.
 func ruleOf(m ledger.Metric) rule {
-	return rule{agg: m.Aggregate, counter: m.Kind == ledger.Counter, sparse: m.ZeroIsAbsent, scale: 1}
+	_, derived := derivedMetrics[m.Key]
+	return rule{wavers: derived, agg: m.Aggregate, counter: m.Kind == ledger.Counter, sparse: m.ZeroIsAbsent || m.Steps == ledger.SameKind,
+		zeroAbsent: m.ZeroIsAbsent, scale: 1}
 }
 
 // measure aggregates a row's engines and estimates the level.
@@ -64,7 +68,7 @@ func (v *view) measure(id rowID, r rule) measured {
 	g := newGrid(lines)
 	slots := make([][]slot, len(lines))
 	for i := range lines {
-		slots[i] = g.slots(lines[i], !r.sparse && r.agg.Op != ledger.WeightedMean)
+		slots[i] = g.slots(lines[i], !r.zeroAbsent, r.agg.By == "")
 	}
 	j := g.join(slots, r.agg.Op, r.sparse)
 	out.cell.Left.Alone = j.left

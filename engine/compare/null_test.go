@@ -25,6 +25,10 @@ func (n noise) side(rng *rand.Rand) Side {
 	s := Side{Name: "noise", Deployment: "noise", From: 1, To: int64(n.lines+2) * int64(n.every), GPUs: n.engines}
 	for e := range n.engines {
 		engine := Engine{Name: fmt.Sprint("rank", e), Kind: "deepinfer", Role: "mixed"}
+		times := make([]int64, n.lines)
+		for i := range times { // engines don't log at the same moment, and never exactly in time
+			times[i] = int64(n.every)*int64(i+1) + int64(e)*int64(n.every)/7 + rng.Int64N(int64(n.every)/20)
+		}
 		for _, m := range ledger.Metrics() {
 			labels := []string{""}
 			switch {
@@ -36,7 +40,7 @@ func (n noise) side(rng *rand.Rand) Side {
 				labels = []string{"1", "2", "3"}
 			}
 			for _, label := range labels {
-				engine.Series = append(engine.Series, n.series(rng, m, label, e))
+				engine.Series = append(engine.Series, n.series(rng, m, label, times))
 			}
 		}
 		s.Engines = append(s.Engines, engine)
@@ -44,23 +48,24 @@ func (n noise) side(rng *rand.Rand) Side {
 	return s
 }
 
-func (n noise) series(rng *rand.Rand, m ledger.Metric, label string, engine int) Series {
-	s := Series{Key: m.Key, Label: label}
+func (n noise) series(rng *rand.Rand, m ledger.Metric, label string, times []int64) Series {
+	s := Series{Key: m.Key, Label: label, Times: times}
+	base := 100.0
+	if m.Unit == ledger.Share {
+		base = 0.5
+	}
 	f := 1.0
 	if v, ok := n.factor[m.Key]; ok {
 		f = v
 	}
 	z, total := rng.NormFloat64(), 1000.0
-	for i := range n.lines {
+	for range times {
 		z = n.rho*z + math.Sqrt(1-n.rho*n.rho)*rng.NormFloat64()
-		x := 100 * f * (1 + n.cv*(math.Sqrt(1-n.grain)*z+math.Sqrt(n.grain)*rng.NormFloat64()))
+		x := base * f * (1 + n.cv*(math.Sqrt(1-n.grain)*z+math.Sqrt(n.grain)*rng.NormFloat64()))
 		if m.Kind == ledger.Counter {
 			total += x
 			x = total
 		}
-		// Engines don't log at the same moment, and never exactly in time.
-		t := int64(n.every)*int64(i+1) + int64(engine)*int64(n.every)/7 + rng.Int64N(int64(n.every)/20)
-		s.Times = append(s.Times, t)
 		s.Flags = append(s.Flags, DecodeStep)
 		s.Values = append(s.Values, x)
 	}

@@ -1,0 +1,154 @@
+package compare
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/engine/ledger"
+)
+
+const sec = int64(1e9)
+
+// series makes one with a sample at each of the given seconds.
+func series(key string, seconds []float64, values ...float64) Series {
+	s := Series{Key: key, Values: values}
+	for _, t := range seconds {
+		s.Times = append(s.Times, int64(t*1e9))
+	}
+	return s
+}
+
+// levels measures a metric of some engines with given series.
+func levels(m ledger.Metric, all ...[]Series) measured {
+	s := Side{From: 1, To: 1 << 62}
+	for _, x := range all {
+		s.Engines = append(s.Engines, Engine{Name: "e", Kind: "deepinfer", Series: x})
+	}
+	return newView(&s).measure(rowID{seriesID: seriesID{key: m.Key}}, ruleOf(m))
+}
+
+func lookup(t *testing.T, key string) ledger.Metric {
+	t.Helper()
+	m, ok := definition(key)
+	if !ok {
+		t.Fatalf("no metric %s", key)
+	}
+	return m
+}
+
+// TestAggregation: engines become one by each metric's rule, and by nothing else.
+func TestAggregation(t *testing.T) {
+	at := []float64{10, 20, 30}
+	later := []float64{13, 23, 33} // the same buckets: their width is 10 s and the first line, at 10 s, ends bucket 0
+	f := func(key string, want float64, engines ...[]Series) {
+		t.Helper()
+		got := levels(lookup(t, key), engines...)
+		if math.Abs(got.cell.Level-want) > 1e-12*math.Abs(want) {
+			t.Errorf("%s: %v, want %v", key, got.cell.Level, want)
+		}
+	}
+	// Sum: bucket (0, 10] has 100 and, as the line at 13 s comes within half a distance, 200; (10, 20] has 110 and 200,
+	// (20, 30] has 120 and 210. The last bucket lacks an engine.
+	f("completion_TPS", (300+310+330)/3.0,
+		[]Series{series("completion_TPS", at, 100, 110, 120)}, []Series{series("completion_TPS", later, 200, 210, 220)})
+	// Max: max(3, 2), max(5, 7) and max(9, 1); never their mean.
+	f("moe_lb", (3+7+9)/3.0, []Series{series("moe_lb", at, 3, 5, 9)}, []Series{series("moe_lb", at, 2, 7, 1)})
+	// Min.
+	f("min_seqlen_k", (2+4+6)/3.0, []Series{series("min_seqlen_k", at, 2, 9, 6)}, []Series{series("min_seqlen_k", at, 8, 4, 7)})
+	// Weighted mean: (0.5×100 + 0.9×300) ÷ 400 = 0.8 and (0.7×100 + 0.3×100) ÷ 200 = 0.5; over time by weight again:
+	// (0.8×400 + 0.5×200) ÷ 600 = 0.7.
+	f("avg_nextn_accept_rate", 0.7,
+		[]Series{series("avg_nextn_accept_rate", at[:2], 0.5, 0.7), series("verified_tokens", at[:2], 100, 100)},
+		[]Series{series("avg_nextn_accept_rate", at[:2], 0.9, 0.3), series("verified_tokens", at[:2], 300, 100)})
+	// Without a weight in the definition engines count alike: (0.2 + 0.6) ÷ 2.
+	f("KV_cache_usage", 0.4, []Series{series("KV_cache_usage", at, 0.2, 0.2, 0.2)}, []Series{series("KV_cache_usage", at, 0.6, 0.6, 0.6)})
+	// A counter is its increase per second: 30 in 10 s and 50 in 10 s.
+	f("finished", 4, []Series{series("finished", at, 100, 130, 180)})
+	// A time to first token of 0 is none: (4 + 8) ÷ 2.
+	f("TTFT_mean", 6, []Series{series("TTFT_mean", at, 4, 0, 8)})
+}
+
+// TestMissingEngine: a sum of which an engine is missing would be too low.
+func TestMissingEngine(t *testing.T) {
+	m := lookup(t, "running")
+	a := series("running", []float64{10, 20, 30, 40, 50, 60}, 1, 1, 1, 1, 1, 1)
+	// The other engine is silent for 30 s: buckets (20, 30] and (30, 40] lack it. The line at 50.5 s is a little late for
+	// (40, 50].
+	b := series("running", []float64{10, 20, 50.5, 60}, 10, 10, 10, 10)
+	got := levels(m, []Series{a}, []Series{b})
+	if got.cell.Level != 11 || got.cell.Points != 4 || got.cell.Left.Alone != 2 {
+		t.Errorf("level %v of %d buckets, %d left out; want 11 of 4, 2 left out", got.cell.Level, got.cell.Points, got.cell.Left.Alone)
+	}
+}
+
+// TestOtherIntervals: lines of a fast engine are averaged, so that it does not count more.
+func TestOtherIntervals(t *testing.T) {
+	m := lookup(t, "KV_cache_usage")
+	fast, slow := Series{Key: m.Key}, Series{Key: m.Key}
+	for i := range 40 {
+		fast.Times, fast.Values = append(fast.Times, int64(i+1)*sec), append(fast.Values, 0.1)
+		if i%10 == 9 {
+			slow.Times, slow.Values = append(slow.Times, int64(i+1)*sec), append(slow.Values, 0.5)
+		}
+	}
+	got := levels(m, []Series{fast}, []Series{slow})
+	// The bucket that ends at 1 s has the fast engine alone and is left out.
+	if math.Abs(got.cell.Level-0.3) > 1e-12 || got.cell.Points != 4 {
+		t.Errorf("level %v of %d buckets, want 0.3 of 4", got.cell.Level, got.cell.Points)
+	}
+}
+
+// TestLeftOut: lines of captures, of windows that still fill, and increases over a restart
+// do not count, and are counted.
+func TestLeftOut(t *testing.T) {
+	s := series("completion_TPS", []float64{1, 2, 3, 4, 5, 6}, 900, 10, 500, 12, math.NaN(), 14)
+	s.Flags = []Flags{Filling, 0, Perturbed, 0, 0, 0}
+	got := levels(lookup(t, "completion_TPS"), []Series{s})
+	want := Left{Perturbed: 1, Filling: 1, NotFinite: 1}
+	if got.cell.Level != 12 || got.cell.Left != want || got.cell.Lines != 3 {
+		t.Errorf("level %v of %d lines, left %+v; want 12 of 3, %+v", got.cell.Level, got.cell.Lines, got.cell.Left, want)
+	}
+	// 10 → 20 → (restart) 3 → 13 → (clock) 23: increases of 10 in a second, two left out.
+	c := series("finished", []float64{1, 2, 3, 4, 5}, 10, 20, 3, 13, 23)
+	c.Flags = []Flags{0, 0, 0, 0, ClockJump}
+	got = levels(lookup(t, "finished"), []Series{c})
+	if got.cell.Level != 10 || got.cell.Left.Resets != 2 {
+		t.Errorf("rate %v with %d resets, want 10 with 2", got.cell.Level, got.cell.Left.Resets)
+	}
+}
+
+// TestKindsOfSteps: prompt and decode lines are rows of their own.
+func TestKindsOfSteps(t *testing.T) {
+	s := series("batch_usage", []float64{1, 2, 3, 4}, 0.9, 0.1, 0.7, 0.3)
+	s.Flags = []Flags{PromptStep, DecodeStep, PromptStep, DecodeStep}
+	side := Side{From: 1, To: 2, Engines: []Engine{{Kind: "deepinfer", Series: []Series{s}}}}
+	v := newView(&side)
+	r := ruleOf(lookup(t, "batch_usage"))
+	for kind, want := range map[StepKind]float64{PromptSteps: 0.8, DecodeSteps: 0.2} {
+		if got := v.measure(rowID{seriesID{"batch_usage", ""}, kind}, r); math.Abs(got.cell.Level-want) > 1e-12 {
+			t.Errorf("%s steps: %v, want %v", kind, got.cell.Level, want)
+		}
+	}
+	// One column with prompt steps only against one with decode steps only.
+	p, d := s, s
+	p.Flags = []Flags{PromptStep, PromptStep, PromptStep, PromptStep}
+	d.Flags = []Flags{DecodeStep, DecodeStep, DecodeStep, DecodeStep}
+	table, err := Compare([]Side{{Engines: []Engine{{Kind: "deepinfer", Series: []Series{p}}}}, {Engines: []Engine{{Kind: "deepinfer", Series: []Series{d}}}}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range table.Groups[0].Rows {
+		if c := row.Cells[1]; c.Verdict != Refused || c.Reason.Code != OtherSteps {
+			t.Errorf("%s steps: %v %+v, want a refusal", row.Steps, c.Verdict, c.Reason)
+		}
+	}
+}
+
+func TestRowOrder(t *testing.T) {
+	got := []string{"b", "10", "2", "a", "1"}
+	slices.SortFunc(got, byLabel)
+	if want := []string{"1", "2", "10", "a", "b"}; !slices.Equal(got, want) {
+		t.Errorf("labels are sorted as %v, want %v", got, want)
+	}
+}
