@@ -3,8 +3,8 @@ package compare
 import (
 	"math"
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/stepscope/stepscope/engine/foreign"
 )
 
 // quantile is a row that a histogram makes.
@@ -38,9 +38,8 @@ func (v *view) histogramOf(key string) (h histogram, ok bool) {
 	for _, series := range v.series {
 		var cols []column
 		for id, s := range series {
-			text, is := strings.CutPrefix(id.label, "le=")
-			bound, err := strconv.ParseFloat(text, 64)
-			if id.key != key+"_bucket" || !is || err != nil || math.IsNaN(bound) {
+			bound, is := foreign.ParseBound(id.label)
+			if id.key != key+"_bucket" || !is {
 				continue
 			}
 			var left Left
