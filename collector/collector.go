@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/collector/wire"
 )
 
-// Run collects until ctx ends and what was read is delivered. It fails only when the server will never have it, as when
+// Run collects until ctx ends, or standard input if there is no other target, and what was read is delivered. It fails only when the server will never have it, as when
 // another collector has its name from the start.
 func Run(ctx context.Context, opt Options) error {
 	if opt.Log == nil {
@@ -22,6 +22,8 @@ func Run(ctx context.Context, opt Options) error {
 	}
 	b := newBatcher(&opt, welcome.Positions)
 	m := newManager(&opt, b)
+	ctx, m.finished = context.WithCancel(ctx)
+	defer m.finished()
 
 	// Delivering goes on for a while after everything else has stopped.
 	give, stopGiving := context.WithCancel(context.WithoutCancel(ctx))

@@ -31,6 +31,7 @@ type manager struct {
 	mu       sync.Mutex
 	config   *config.Config
 	running  map[string]*loop // by what the target is made of
+	finished func()           // called when all targets have come to their natural ends
 	problems map[string]wire.Problem
 }
 
@@ -39,6 +40,7 @@ type loop struct {
 	source source.Source
 	stop   context.CancelFunc
 	done   chan struct{}
+	ended  bool // by itself; under the manager's mu
 }
 
 func newManager(opt *Options, b *batcher) *manager {
@@ -82,7 +84,11 @@ func (m *manager) start(s source.Source) *loop {
 		defer close(l.done)
 		for {
 			err := s.Run(ctx, m.sink)
-			if ctx.Err() != nil || errors.Is(err, source.Ended) {
+			if ctx.Err() != nil {
+				return
+			}
+			if errors.Is(err, source.Ended) {
+				m.end(l)
 				return
 			}
 			m.log.Error("a target stopped; starting it again", "target", describe(s), "error", err)
@@ -94,6 +100,21 @@ func (m *manager) start(s source.Source) *loop {
 		}
 	}()
 	return l
+}
+
+// end notes that a source has nothing more to give. When none has, the collector is done, unless its configuration may change.
+func (m *manager) end(l *loop) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l.ended = true
+	for _, other := range m.running {
+		if !other.ended {
+			return
+		}
+	}
+	if m.opt.File == "" {
+		m.finished()
+	}
 }
 
 // describe names a source for the log.

@@ -71,6 +71,7 @@ func TestEngineFlags(t *testing.T) {
 	f(2, "standard output can't be rotated or truncated", "--fault", "truncate@5")
 	f(2, "9999 is out of range", "--count", "9999")
 	f(2, "--count", "--count", "-1")
+	f(2, "--count: give 1 or more", "--count", "0")
 	f(2, "--steps", "--steps", "-1")
 	f(2, "--profile-port-base", "--profile-port-base", "65530")
 	f(1, "log: open", "--steps", "1", "--log", filepath.Join(dir, "none", "engine.log"))

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -280,4 +281,29 @@ func TestRanks(t *testing.T) {
 			t.Errorf("engine %d: rank %d of %d on GPU %d", i, e.cfg.Rank, e.cfg.World, e.cfg.GPU)
 		}
 	}
+}
+
+// History passes at once and Speed holds from then on; nothing is logged during the warm-up.
+func TestHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		f, err := NewFleet(scenarioOf(several(1)), Options{Seed: 1, Speed: 1, LogStream: &log, History: time.Minute, Warmup: 20 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		if err := errors.Join(f.Run(ctx), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		// A minute at once, then ten seconds in ten seconds.
+		if ran := f.Engines()[0].Now().Sub(began); ran < 69*time.Second || ran > 71*time.Second {
+			t.Errorf("the engine ran for %v", ran)
+		}
+		first := ledger.Parse(nil, log.Bytes()[:bytes.IndexByte(log.Bytes(), '\n')])[0].Line.Stamp.Time
+		if quiet := first.Sub(began.UTC()); quiet < 20*time.Second || quiet > 40*time.Second {
+			t.Errorf("the first line came %v after the start", quiet)
+		}
+	})
 }

@@ -273,11 +273,13 @@ func TestPortTaken(t *testing.T) {
 	if n := f.Engines()[0].Totals().Steps; n != 5 {
 		t.Errorf("%d steps, want 5", n)
 	}
-	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	res, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/profile", port))
 	if err != nil {
-		t.Fatalf("nobody has the port: %v", err)
+		t.Fatalf("nobody has the port, or who has it does not answer: %v", err)
 	}
-	conn.Close()
+	if res.Body.Close(); res.StatusCode != http.StatusNotFound {
+		t.Errorf("the stranger on the port answers %s", res.Status)
+	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
