@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -166,12 +167,19 @@ func (c *CompareCmd) ask(ctx context.Context) (*compare.Table, error) {
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("--server %.80q is not an address such as http://127.0.0.1:8080", c.Server)
 	}
-	q := url.Values{"c": c.Columns, "since": {c.Since.String()}, "format": {"json"}}
+	columns, err := compare.ParseColumns(c.Columns)
+	if err != nil {
+		return nil, err
+	}
+	q := url.Values{"format": {"json"}}
+	for _, s := range columns {
+		if s.Since == 0 && s.From.IsZero() && s.Baseline == "" {
+			s.Since = c.Since
+		}
+		q.Add("c", s.String())
+	}
 	if c.Per != "" {
 		q.Set("per", c.Per)
-	}
-	for _, m := range c.Metric {
-		q.Add("metric", m)
 	}
 	u := base.JoinPath("/api/compare")
 	u.RawQuery = q.Encode()
@@ -193,5 +201,22 @@ func (c *CompareCmd) ask(ctx context.Context) (*compare.Table, error) {
 		why, _ := io.ReadAll(io.LimitReader(resp.Body, 2000)) // the status says enough if this fails
 		return nil, fmt.Errorf("%s answers %s: %s", base.Redacted(), resp.Status, plain(strings.TrimSpace(string(why))))
 	}
-	return compare.ReadJSON(resp.Body)
+	t, err := compare.ReadJSON(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", base.Redacted(), err)
+	}
+	c.keepOnly(t)
+	return t, nil
+}
+
+// keepOnly leaves the rows of the metrics that were asked for: a server's table has all.
+func (c *CompareCmd) keepOnly(t *compare.Table) {
+	if len(c.Metric) == 0 {
+		return
+	}
+	for i := range t.Groups {
+		g := &t.Groups[i]
+		g.Rows = slices.DeleteFunc(g.Rows, func(r compare.Row) bool { return !slices.Contains(c.Metric, r.Metric.Key) })
+	}
+	t.Groups = slices.DeleteFunc(t.Groups, func(g compare.Group) bool { return len(g.Rows) == 0 })
 }

@@ -11,7 +11,7 @@ import (
 
 // printComparison writes the table for a terminal: the answer first, then whether the
 // comparison is fair, what explains it, and the rows. Without all the rows are those
-// that have something to say.
+// that have something to say, and the method is told in short.
 func printComparison(out io.Writer, t *compare.Table, lang string, all bool) {
 	say := func(w compare.Words) string {
 		if lang == "zh" {
@@ -20,7 +20,7 @@ func printComparison(out io.Writer, t *compare.Table, lang string, all bool) {
 		return plain(w.EN)
 	}
 	for _, c := range t.Columns {
-		fmt.Fprintf(out, "%s  %s  %s … %s  %d engines, %d lines", c.Letter, plain(c.Name), clock(c.From), clock(c.To), c.Engines, c.Lines)
+		fmt.Fprintf(out, "%s  %s  %s … %s  engines: %d, lines: %d", c.Letter, plain(c.Name), clock(c.From), clock(c.To), c.Engines, c.Lines)
 		if left := c.Left.Perturbed + c.Left.Filling; left > 0 {
 			fmt.Fprintf(out, ", %d left out", left)
 		}
@@ -47,7 +47,10 @@ func printComparison(out io.Writer, t *compare.Table, lang string, all bool) {
 	if hidden > 0 {
 		fmt.Fprintf(out, "\n%d rows without evidence are not shown; --all shows them.\n", hidden)
 	}
-	fmt.Fprintf(out, "\n%s\n%s\n", say(t.Method.Family), say(t.Method.Blocks))
+	fmt.Fprintf(out, "\n%s\n", say(t.Method.Family))
+	if all {
+		fmt.Fprintln(out, say(t.Method.Blocks))
+	}
 }
 
 // printGroup writes a block of rows and returns how many it left out.

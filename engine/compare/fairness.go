@@ -305,8 +305,12 @@ func (b *builder) fairnessText(f *Fairness) Words {
 	for i := 1; i < len(b.views); i++ {
 		for _, l := range f.Lines {
 			if c := l.Cells[i]; c.Level == f.Level && c.Reason != nil && f.Level != Fair {
-				en = append(en, letters[i:i+1]+": "+c.Reason.Short.EN)
-				zh = append(zh, letters[i:i+1]+"："+c.Reason.Short.ZH)
+				w := c.Reason.Short
+				if c.Reason.Code != OtherLoad { // which says itself what it is about
+					w = Words{EN: l.Name.EN + " " + w.EN, ZH: l.Name.ZH + w.ZH}
+				}
+				en = append(en, letters[i:i+1]+": "+w.EN)
+				zh = append(zh, letters[i:i+1]+"："+w.ZH)
 			}
 		}
 	}

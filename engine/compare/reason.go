@@ -92,13 +92,13 @@ func needsMore(lines int, letter string) *Reason {
 		fmt.Sprintf("%s 列样本过少，无法判断：约还需 %d 条。请选择更长的时段或等待。", letter, lines))
 }
 
-// percent writes a relative difference with its sign, to three figures at most.
+// percent writes a relative difference with its sign: one decimal below 100 %.
 func percent(rel float64) string {
 	if math.IsNaN(rel) || math.IsInf(rel, 0) {
 		return "–"
 	}
 	digits := 1
-	if math.Abs(rel) >= 0.1 {
+	if math.Abs(rel) >= 1 {
 		digits = 0
 	}
 	s := fmt.Sprintf("%+.*f %%", digits, rel*100)

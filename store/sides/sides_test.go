@@ -1,0 +1,151 @@
+package sides_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/engine/compare"
+	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/store/sides"
+	"github.com/stepscope/stepscope/store/sqlite"
+)
+
+var start = time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+
+// filled is a store with two deployments of two engines: a line every 10 s for an hour,
+// with 100 tokens/s an engine of "fast" and 80 of "slow". Engine e of fast was captured
+// from minute 10 to 11, restarted at minute 30 and lost lines at minute 40.
+func filled(t *testing.T) *sqlite.Store {
+	t.Helper()
+	st, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "x.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	b := store.Batch{Layouts: []store.Layout{{Section: "stats", Columns: []store.Column{
+		{Metric: "completion_TPS"}, {Metric: "nextn_accept_rate", Label: "1"}, {Metric: "vllm:private"}}}}}
+	for i, d := range []string{"fast", "slow"} {
+		for e, name := range []string{"rank0", "rank1"} {
+			engine := len(b.Engines)
+			b.Engines = append(b.Engines, store.EngineInfo{EngineKey: store.EngineKey{Deployment: d, Name: name}, Kind: "deepinfer", Role: "mixed", Rank: e, GPU: e, Model: "m"})
+			for k := range 360 {
+				var f store.Flags = store.DecodeStep
+				if k == 0 {
+					f |= store.Filling
+				}
+				b.Rows = append(b.Rows, store.Row{Engine: engine, Time: start.Add(time.Duration(k) * 10 * time.Second).UnixNano(), Step: int64(k) * 100, Flags: f,
+					Values: []float64{100 - 20*float64(i) + float64((k*k+e)%7), 0.5, 1}})
+			}
+		}
+	}
+	at := func(minute int) int64 { return start.Add(time.Duration(minute) * time.Minute).UnixNano() }
+	b.Events = []store.Event{
+		{Engine: 0, Kind: store.CaptureEvent, From: at(10), To: at(11), FromStep: -1, ToStep: -1},
+		{Engine: 0, Kind: store.Restart, From: at(30), To: at(30), FromStep: -1, ToStep: -1},
+		{Engine: 0, Kind: store.Gap, From: at(40), To: at(41), FromStep: -1, ToStep: -1},
+	}
+	if _, err := st.Deliver(context.Background(), "test", &b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.PutBaseline(context.Background(), store.Baseline{Deployment: "fast", Name: "first half", From: at(0), To: at(30)}); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func load(t *testing.T, st *sqlite.Store, opt sides.Options, columns ...string) ([]compare.Side, error) {
+	t.Helper()
+	specs, err := compare.ParseColumns(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Now = start.Add(time.Hour)
+	return sides.Load(context.Background(), st, specs, opt)
+}
+
+func TestLoad(t *testing.T) {
+	st := filled(t)
+	gpus := 4
+	if _, err := st.UpdateDeployment(context.Background(), "fast", store.DeploymentPatch{GPUs: &gpus}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := load(t, st, sides.Options{}, "fast", "slow@-20m", "fast@baseline:first half", "slow@2026-03-01T10:10Z..2026-03-01T10:20Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Lines are 10 s apart, the end is exclusive: 360, 120, 180 and 60 of each of 2 engines.
+	for i, want := range []int{360, 120, 180, 60} {
+		for _, e := range all[i].Engines {
+			for _, s := range e.Series {
+				if s.Key == "completion_TPS" && len(s.Values) != want {
+					t.Errorf("column %d: %s has %d lines, want %d", i, e.Name, len(s.Values), want)
+				}
+				if s.Key == "vllm:private" {
+					t.Errorf("column %d has a series without a definition", i)
+				}
+			}
+		}
+	}
+	a := all[0]
+	if a.GPUs != 4 || len(a.Engines) != 2 || a.Engines[0].Model != "m" || a.Engines[0].Restarts != 1 || a.Engines[0].Gaps != 1 || a.Traces != 1 {
+		t.Errorf("column 0: %d GPUs, engines %+v, %d captures", a.GPUs, a.Engines[0].Name, a.Traces)
+	}
+	if all[2].Baseline != "first half" || all[2].Name != "fast, first half" {
+		t.Errorf("column 2 is called %q", all[2].Name)
+	}
+	table, err := compare.Compare(all, compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := table.Groups[0].Rows[0]
+	// Per engine 100 and 80, plus the mean of (k²+e) mod 7 over k: 0 1 4 2 2 4 1 → 14 ÷ 7 = 2, and 1 2 5 3 3 5 2 → 3:
+	// 2 × 100 + 5 and 2 × 80 + 5.
+	if got := r.Cells[0].Level; math.Abs(got-205) > 0.5 {
+		t.Errorf("fast: %v tokens/s, want 205", got)
+	}
+	if c := r.Cells[1]; c.Verdict != compare.Worse || math.Abs(c.Level-165) > 0.5 {
+		t.Errorf("slow: %v tokens/s, %v; want 165, worse", c.Level, c.Verdict)
+	}
+	// 6 lines of the captured engine lie in its minute, one more at its end; and one still filled.
+	if l := r.Cells[0].Left; l.Perturbed < 6 || l.Perturbed > 7 || l.Filling != 2 {
+		t.Errorf("left out: %+v, want 6 or 7 perturbed and 2 filling", l)
+	}
+}
+
+func TestLoadOnlySome(t *testing.T) {
+	all, err := load(t, filled(t), sides.Options{Metrics: []string{"nextn_accept_rate"}}, "fast", "slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := compare.Compare(all, compare.Options{Metrics: []string{"nextn_accept_rate"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(table.Groups) != 1 || len(table.Groups[0].Rows) != 1 || table.Groups[0].Rows[0].Label != "1" {
+		t.Errorf("groups %+v", table.Groups)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	st := filled(t)
+	f := func(want string, columns ...string) {
+		t.Helper()
+		_, err := load(t, st, sides.Options{}, columns...)
+		if !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want not found with %q", columns, err, want)
+		}
+	}
+	f(`there are "fast", "slow"`, "fast", "fsat")
+	f(`it has "first half"`, "fast@baseline:second half", "slow")
+	f("it has none", "fast", "slow@baseline:x")
+	// A time without samples is no error: the table says so.
+	all, err := load(t, st, sides.Options{}, "fast", "slow@2020-03-01T10:10Z..2020-03-01T10:20Z")
+	if err != nil || len(all[1].Engines) != 0 {
+		t.Errorf("an empty time: %v, %d engines", err, len(all[1].Engines))
+	}
+}
