@@ -147,6 +147,7 @@ func thinBatch(b *store.Batch, odd map[rowKind]bool) (dropped int64) {
 		}
 	}
 	b.Rows = kept
+	dropLayouts(b)
 	for i := range b.Events { // of a former thinning
 		old := &b.Events[i]
 		if e := events[old.Engine]; e != nil && old.Kind == store.Dropped && old.Detail == thinnedText {
@@ -160,4 +161,24 @@ func thinBatch(b *store.Batch, odd map[rowKind]bool) (dropped int64) {
 		}
 	}
 	return dropped
+}
+
+// dropLayouts takes the layouts without rows away: the names of their columns
+// are most of what a thinned batch weighs.
+func dropLayouts(b *store.Batch) {
+	at := make([]int, len(b.Layouts)) // new index + 1
+	kept := b.Layouts[:0]
+	for _, r := range b.Rows {
+		at[r.Layout] = -1
+	}
+	for i, l := range b.Layouts {
+		if at[i] != 0 {
+			kept = append(kept, l)
+			at[i] = len(kept)
+		}
+	}
+	b.Layouts = kept
+	for i := range b.Rows {
+		b.Rows[i].Layout = at[b.Rows[i].Layout] - 1
+	}
 }

@@ -48,6 +48,13 @@ func TestThinningABatch(t *testing.T) {
 	if !reflect.DeepEqual(b.Events, want) {
 		t.Errorf("events %+v, want %+v", b.Events, want)
 	}
+	// A layout without rows goes, and the others' rows find theirs.
+	few := &store.Batch{Engines: b.Engines, Layouts: []store.Layout{{Section: "x"}, {Section: "y"}, {Section: "z"}},
+		Rows: []store.Row{{Layout: 2, Time: 1}, {Layout: 1, Time: 2}, {Layout: 2, Time: 3}}}
+	thinBatch(few, map[rowKind]bool{{b.Engines[0].EngineKey, "y", 0}: true})
+	if len(few.Layouts) != 1 || few.Layouts[0].Section != "z" || len(few.Rows) != 1 || few.Rows[0].Layout != 0 || few.Rows[0].Time != 1 {
+		t.Errorf("%+v", few)
+	}
 	// One row a batch: every second batch loses it.
 	one := func() int64 {
 		return thinBatch(&store.Batch{Engines: b.Engines[1:], Layouts: b.Layouts, Rows: []store.Row{{Values: []float64{1, 2}}}}, odd)
