@@ -120,6 +120,14 @@ func (d Plot) names(p Page) string {
 	return strings.Join(parts, "\n")
 }
 
+// rule says how the chart joins engines.
+func (d Plot) rule(p Page) string {
+	if len(d.Metrics) > 1 {
+		return p.t("rule.own")
+	}
+	return ruleName(p, d.Metrics[0])
+}
+
 // partOf is the last part of a key such as cpu_mean.
 func partOf(key string) string { return key[strings.LastIndexByte(key, '_')+1:] }
 

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -46,6 +48,9 @@ func (s *Server) deploymentPage(c echo.Context) error {
 		X: choice(c.QueryParam("x"), "time", "step"), Only: choice(c.QueryParam("only"), "all", "prompt", "decode"),
 		Joined: choice(c.QueryParam("view"), "joined", "engines") == "joined"}
 	v.Open = true
+	slices.SortStableFunc(v.Engines, func(a, b views.FleetEngine) int {
+		return cmp.Or(cmp.Compare(b.Health, a.Health), cmp.Compare(a.Rank, b.Rank))
+	})
 	v.Verdict = verdict(d, now)
 	if part == "now" {
 		return s.render(c, http.StatusOK, views.DeploymentNow(p, v))
@@ -88,6 +93,9 @@ func (s *Server) deployment(ctx context.Context, name string, fresh bool) (*depl
 	if snap != nil {
 		if d := snap.find(name); d != nil {
 			return d, nil
+		}
+		if !fresh {
+			return s.deployment(ctx, name, true) // it may have come since
 		}
 		return nil, deploymentError(store.ErrNotFound)
 	}

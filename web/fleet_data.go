@@ -109,14 +109,16 @@ func fleetView(s *snapshot, search string, open, closed []string, now time.Time)
 		switch {
 		case slices.Contains(closed, row.Name):
 			row.Engines = nil
-		case slices.Contains(open, row.Name), len(row.Engines) <= fewEngines && whole:
-			row.Open = true
-		case search != "" && !whole:
+		case !whole:
 			row.Engines, row.Open = matching, true
+		case slices.Contains(open, row.Name), len(row.Engines) <= fewEngines:
+			row.Open = true
 		default:
 			row.Engines = nil
 		}
-		slices.SortStableFunc(row.Engines, func(a, b views.FleetEngine) int { return cmp.Compare(b.Health, a.Health) })
+		slices.SortStableFunc(row.Engines, func(a, b views.FleetEngine) int {
+			return cmp.Or(cmp.Compare(b.Health, a.Health), cmp.Compare(a.Rank, b.Rank))
+		})
 		v.Deployments = append(v.Deployments, row)
 	}
 	sort.SliceStable(v.Deployments, func(i, j int) bool { return v.Deployments[i].Health > v.Deployments[j].Health })

@@ -19,7 +19,8 @@ const (
 // home leads to the fleet when there is one, else to the trace viewer.
 func (s *Server) home(c echo.Context) error {
 	to := "/trace"
-	if snap, err := s.board.get(c.Request().Context(), false); err != nil {
+	// Fresh: the first engine may have reported a moment ago.
+	if snap, err := s.board.get(c.Request().Context(), true); err != nil {
 		return storeError(err)
 	} else if snap != nil && len(snap.deployments) > 0 {
 		to = "/fleet"

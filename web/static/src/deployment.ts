@@ -114,7 +114,7 @@ class Page implements Host {
     if (!isLive(this.range)) return;
     this.range = readRange(this.params(), Date.now(), "1h");
     void this.loadMarks();
-    for (const card of this.cards) card.invalidate();
+    for (const card of this.cards) card.renew();
   }
 
   async loadMarks(): Promise<void> {

@@ -34,6 +34,7 @@ export class PlotCard {
   private series: Series | null = null;
   private turn = 0;
   private stale = true;
+  private loading = false;
   private abort: AbortController | null = null;
   private readonly area: HTMLElement;
   private readonly note: HTMLElement;
@@ -59,9 +60,15 @@ export class PlotCard {
     if (this.visible) void this.load();
   }
 
+  /** Newer data may be there; what is being loaded is new enough for now. */
+  renew(): void {
+    this.stale = true;
+    if (this.visible && !this.loading) void this.load();
+  }
+
   seen(visible: boolean): void {
     this.visible = visible;
-    if (visible && this.stale) void this.load();
+    if (visible && this.stale && !this.loading) void this.load();
   }
 
   point(x: number | null): void {
@@ -76,6 +83,7 @@ export class PlotCard {
   async load(): Promise<void> {
     const turn = ++this.turn;
     this.stale = false;
+    this.loading = true;
     this.abort?.abort();
     const abort = new AbortController();
     this.abort = abort;
@@ -89,6 +97,8 @@ export class PlotCard {
       if (turn !== this.turn || abort.signal.aborted) return;
       this.stale = true;
       this.say(t.plot.failed(err instanceof Error ? err.message : String(err)));
+    } finally {
+      if (turn === this.turn) this.loading = false;
     }
   }
 
