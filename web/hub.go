@@ -193,7 +193,10 @@ func (h *Hub) rouse(s *session) {
 // Hello implements wire.Link.
 func (h *Hub) Hello(ctx context.Context, hello wire.Hello) (wire.Welcome, error) {
 	hello.Host, hello.Version = cleanText(hello.Host, maxCollector), cleanText(hello.Version, maxCollector)
-	p := process{host: hello.Host, started: hello.Started.UnixNano()}
+	p, ok := ctx.Value(processKey{}).(process)
+	if !ok { // in this process: its later calls come without
+		p = process{host: hello.Host, started: hello.Started.UnixNano()}
+	}
 	if err := h.claim(ctx, hello.Collector, p); err != nil {
 		return wire.Welcome{}, err
 	}

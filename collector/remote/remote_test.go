@@ -170,6 +170,22 @@ func TestEveryCallReachesTheServer(t *testing.T) {
 	}
 }
 
+// A host's name is any text; a header holds less.
+func TestHostsWithOddNames(t *testing.T) {
+	f := newFar(t)
+	for i, host := range []string{"nöde 1", "", "a\r\nb", strings.Repeat("x", 300)} {
+		l := f.link(nil)
+		h := hello(host, 1)
+		h.Collector = fmt.Sprint("c", i)
+		if _, err := l.Hello(t.Context(), h); err != nil {
+			t.Errorf("%q: %v", host, err)
+		}
+		if err := l.Deliver(t.Context(), h.Collector, batch(1)); err != nil {
+			t.Errorf("%q: %v", host, err)
+		}
+	}
+}
+
 // Each failure says where, why and what to do; only what can't get better is ErrInvalid.
 func TestFailuresSayWhatToDo(t *testing.T) {
 	f := newFar(t)
