@@ -24,11 +24,11 @@ type edge struct {
 
 // edges finds series' first or last values without reading what lies between.
 type edges struct {
-	tx       *sql.Tx
 	from, to int64
 	last     bool // else the first
 	head     *sql.Stmt
 	sums     *sql.Stmt
+	reach    *sql.Stmt
 	packed   *blocks
 }
 
@@ -36,16 +36,21 @@ type edges struct {
 // that came later is the later one.
 const (
 	headEdge = `SELECT id, time, step, flags, vals FROM sample WHERE engine = ? AND layout = ? AND time >= ? AND time < ? ORDER BY time %[1]s, id %[1]s`
+	reachOf  = `SELECT (SELECT min(first) FROM series_block WHERE engine = ?1 AND first > ?2 AND first < ?3),
+		(SELECT max(last) FROM series_block WHERE engine = ?1 AND first > (SELECT max(first) FROM series_block WHERE engine = ?1 AND first < ?3) - ?4 AND first < ?3)`
 	sumsEdge = `SELECT first, block, chunk, data FROM series_sum WHERE engine = ? AND series = ? AND first > ? AND first < ? ORDER BY first %s`
 )
 
 func newEdges(tx *sql.Tx, from, to int64, last bool) (e *edges, err error) {
-	e = &edges{tx: tx, from: from, to: to, last: last, packed: newBlocks(tx)}
+	e = &edges{from: from, to: to, last: last, packed: newBlocks(tx)}
 	order := "ASC"
 	if last {
 		order = "DESC"
 	}
 	if e.head, err = tx.Prepare(fmt.Sprintf(headEdge, order)); err != nil {
+		return nil, err
+	}
+	if e.reach, err = tx.Prepare(reachOf); err != nil {
 		return nil, err
 	}
 	e.sums, err = tx.Prepare(fmt.Sprintf(sumsEdge, order))
@@ -63,9 +68,7 @@ func (e *edges) find(p *plan) ([]edge, error) {
 	}
 	// Blocks are worth a look only if one reaches as far as what is found.
 	var first, last sql.NullInt64
-	err := e.tx.QueryRow(`SELECT (SELECT min(first) FROM series_block WHERE engine = ?1 AND first > ?2 AND first < ?3),
-		(SELECT max(last) FROM series_block WHERE engine = ?1 AND first > (SELECT max(first) FROM series_block WHERE engine = ?1 AND first < ?3) - ?4 AND first < ?3)`,
-		p.engine, e.from-blockSpan, e.to, blockSpan).Scan(&first, &last)
+	err := e.reach.QueryRow(p.engine, e.from-blockSpan, e.to, blockSpan).Scan(&first, &last)
 	if err != nil || !first.Valid {
 		return out, err
 	}
@@ -239,13 +242,17 @@ func (s *Store) Latest(ctx context.Context, engines []int64, metrics []string, s
 			if err != nil {
 				return err
 			}
+			var ids []int64
+			for _, p := range part {
+				ids = append(ids, p.engine)
+			}
+			captures, err := perturbations(tx, ids, from, to)
+			if err != nil {
+				return err
+			}
 			for i := range part {
 				p := &part[i]
 				last, err := lasts.find(p)
-				if err != nil {
-					return err
-				}
-				captures, err := perturbations(tx, p.engine, from, to)
 				if err != nil {
 					return err
 				}
@@ -254,7 +261,7 @@ func (s *Store) Latest(ctx context.Context, engines []int64, metrics []string, s
 						continue
 					}
 					for _, c := range captures {
-						if c.From <= o.time && o.time <= c.To {
+						if c.Engine == p.engine && c.From <= o.time && o.time <= c.To {
 							o.flags |= store.Perturbed
 						}
 					}

@@ -60,7 +60,7 @@ func (s *Store) gather(ctx context.Context, p *plan, from, to int64, yield func(
 		var out []points
 		var captures []store.Event
 		err := s.read(ctx, func(tx *sql.Tx) (err error) {
-			if captures, err = perturbations(tx, p.engine, from, to); err != nil {
+			if captures, err = perturbations(tx, []int64{p.engine}, from, to); err != nil {
 				return err
 			}
 			if out, err = packedPoints(tx, &rest, from, to); err != nil {
@@ -177,13 +177,13 @@ func valueAt(vals []byte, pos int) (float64, bool) {
 	return math.Float64frombits(binary.LittleEndian.Uint64(vals[8*pos:])), true
 }
 
-// perturbations are the captures during which an engine's samples were taken.
-func perturbations(tx *sql.Tx, engine, from, to int64) (out []store.Event, err error) {
+// perturbations are the captures during which engines' samples were taken.
+func perturbations(tx *sql.Tx, engines []int64, from, to int64) (out []store.Event, err error) {
 	err = each(tx, func(scan scanner) error {
 		e, err := scanEvent(scan)
 		out = append(out, e)
 		return err
-	}, eventColumns+`WHERE engine = ? AND stop >= ? AND start < ? AND kind = ? ORDER BY start, id`, engine, from, to, string(store.CaptureEvent))
+	}, eventColumns+`WHERE engine IN (SELECT value FROM json_each(?)) AND stop >= ? AND start < ? AND kind = ? ORDER BY start, id`, list(engines), from, to, string(store.CaptureEvent))
 	return out, err
 }
 
