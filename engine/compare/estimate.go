@@ -82,7 +82,7 @@ func estimateLevel(x, w []float64) estimate {
 	}
 	e.spread = math.Sqrt(spread / float64(n-1))
 	e.scales = append(e.scales, newScale(z))
-	if m := int(math.Cbrt(float64(n))); n/m >= minCoarse {
+	if m := n / minCoarse; m > 1 {
 		e.scales = append(e.scales, newScale(means(z, m)))
 	}
 	e.inflate(memory{e}.inflation())

@@ -5,8 +5,9 @@ import "math"
 // maxScales is how many scales a series is looked at on: its points, and means of a few.
 const maxScales = 2
 
-// minCoarse is the fewest means of neighbours that are worth looking at.
-const minCoarse = 10
+// minCoarse is how many means of neighbours the coarse scale has, or a few more: fewer
+// would tell little, more would not be coarse.
+const minCoarse = 15
 
 // maxRho bounds autocorrelations: beyond, a series is one excursion.
 const maxRho = 0.97
