@@ -149,6 +149,42 @@ func TestPack(t *testing.T) {
 	}
 }
 
+func TestAggregates(t *testing.T) {
+	nan := math.NaN()
+	rows := Rows{Times: []int64{10, 20, 20, 30, 40}, Steps: []int64{1, 2, -1, 4, 5},
+		Flags: []store.Flags{store.DecodeStep, store.PromptStep | store.Filling, store.DecodeStep, store.DecodeStep, 0}}
+	got := Aggregates(nil, 3, &rows, []float64{5, nan, 2, 9, nan})
+	want := []Aggregate{{Piece: 3, Kind: store.DecodeStep, N: 3, First: 10, Last: 30, FirstStep: 1, LastStep: 4, Min: 2, Max: 9, Sum: 16, LastValue: 9}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	got = Aggregates(got, 4, &rows, []float64{nan, math.Inf(1), nan, nan, math.Copysign(0, -1)})
+	want = append(want, Aggregate{Piece: 4, N: 1, First: 40, Last: 40, FirstStep: 5, LastStep: 5, Min: math.Copysign(0, -1), Max: math.Copysign(0, -1), Sum: 0, LastValue: math.Copysign(0, -1)},
+		Aggregate{Piece: 4, Kind: store.PromptStep, N: 1, First: 20, Last: 20, FirstStep: 2, LastStep: 2, Min: math.Inf(1), Max: math.Inf(1), Sum: math.Inf(1), LastValue: math.Inf(1)})
+	var e Encoder
+	back, err := DecodeAggregates(e.AppendAggregates(nil, got))
+	if err != nil || !slices.Equal(got, want) || !slices.Equal(back, got) || !math.Signbit(back[1].Min) {
+		t.Errorf("got %+v, back %+v, %v; want %+v", got, back, err, want)
+	}
+	// Both infinities have no sum; it must not be taken for an absent one.
+	bad := []Aggregate{{N: 2, Sum: nan, Min: math.Inf(-1), Max: math.Inf(1)}}
+	if back, err := DecodeAggregates(e.AppendAggregates(nil, bad)); err != nil || back[0].N != 2 || !math.IsNaN(back[0].Sum) {
+		t.Errorf("no sum: %+v, %v", back, err)
+	}
+
+	// Merging gives what adding all would, and of equal times the later one's last.
+	var a, b Aggregate
+	a.Add(10, 1, 5)
+	a.Add(30, 3, 7)
+	b.Add(5, 0, 1)
+	b.Add(30, 9, 2)
+	a.Merge(&b)
+	a.Merge(&Aggregate{})
+	if want := (Aggregate{N: 4, First: 5, Last: 30, FirstStep: 0, LastStep: 9, Min: 1, Max: 7, Sum: 15, LastValue: 2}); a != want {
+		t.Errorf("merged %+v, want %+v", a, want)
+	}
+}
+
 // FuzzDecode: bytes from anywhere are read or refused, never worse.
 func FuzzDecode(f *testing.F) {
 	var e Encoder

@@ -6,6 +6,10 @@
 // between two rows of a download: uploads interleave batch by batch, and the
 // log can always be checkpointed.
 //
+// Statistics come as one packed row a log line. Maintain packs whole hours of an
+// engine into a chunk for each series and sums of it, and joins these by the day;
+// every query gives the same answer whatever form the samples have.
+//
 // Trace bytes lie in rows of 1 MiB, written in batches of a few rows. The state
 // of the SHA-256 is written in the transaction of the rows that it covers, so
 // a killed server goes on at the byte where it stopped.
@@ -144,7 +148,7 @@ func (s *Store) connect() (err error) {
 	if err != nil {
 		return err
 	}
-	s.r, err = open(readers, "query_only(1)", "cache_size(-32000)")
+	s.r, err = open(readers, "query_only(1)", "cache_size(-8000)")
 	return err
 }
 

@@ -50,10 +50,14 @@ func (s *Store) purge(ctx context.Context, now time.Time, p *store.Purged) error
 	s.mu.Lock()
 	s.failed = s.failed[len(failed):]
 	s.mu.Unlock()
+	var dead bool
+	if err := s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM blob WHERE dead = 1)`).Scan(&dead); err != nil {
+		return explain(err)
+	}
 	if err := s.dropDead(ctx); err != nil {
 		return err
 	}
-	return s.vacuum(ctx)
+	return s.giveBack(ctx, dead)
 }
 
 // bury marks dead what nobody can reach any more at the time now.
