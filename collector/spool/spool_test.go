@@ -244,7 +244,7 @@ func TestTornWrites(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(torn, name), append(data[:cut:cut], tail...), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s, err := Open(torn, Options{})
+			s, err := Open(torn, Options{Files: &faults{lazy: true}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -68,7 +68,7 @@ func TestThinningABatch(t *testing.T) {
 // keeps numbers, events and positions. Samples kept + samples counted = samples put in.
 func TestAFullSpoolThinsAndCounts(t *testing.T) {
 	dir := t.TempDir()
-	o := Options{Max: 100_000, Segment: 4_000}
+	o := Options{Max: 100_000, Segment: 4_000, Files: &faults{lazy: true}}
 	s := mustOpen(t, dir, o)
 	const n, rows = 300, 40
 	for i := range n {
