@@ -94,7 +94,7 @@ func TestMeanVariance(t *testing.T) {
 func TestIntervalsCover(t *testing.T) {
 	draws := 6000
 	if testing.Short() {
-		draws = 1500
+		draws = 600
 	}
 	for _, c := range []struct {
 		n   int

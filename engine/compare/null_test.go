@@ -95,7 +95,7 @@ func TestNoFalseVerdicts(t *testing.T) {
 	f := func(tables int, n noise) {
 		t.Helper()
 		if testing.Short() {
-			tables /= 4
+			tables /= 8
 		}
 		rng := rand.New(rand.NewPCG(7, uint64(1000*n.rho)+uint64(n.lines)))
 		bad, tests := 0, 0
@@ -130,7 +130,7 @@ func TestNoFalseVerdicts(t *testing.T) {
 func TestFindsFivePercent(t *testing.T) {
 	tables := 200
 	if testing.Short() {
-		tables = 60
+		tables = 30
 	}
 	good := noise{engines: 4, lines: 60, cv: 0.05, rho: 0.5, every: 3 * time.Second}
 	bad := good

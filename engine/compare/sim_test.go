@@ -65,7 +65,7 @@ func simulated(t testing.TB, d sim.Deployment, engines, lines int, seed uint64) 
 func TestSimulatedFleetsAlike(t *testing.T) {
 	fleets, tables := 32, 400
 	if testing.Short() {
-		fleets, tables = 12, 66
+		fleets, tables = 8, 28
 	}
 	d := sim.DefaultDeployment()
 	d.Name = "healthy"
