@@ -59,6 +59,7 @@ func RunTests(t *testing.T, open Open) {
 		{"DeleteDeployment", testDeleteDeployment},
 		{"Baselines", testBaselines},
 		{"LateRows", testLateRows},
+		{"Concurrent", testConcurrent},
 		{"Retention", testRetention},
 		{"RetentionBySize", testRetentionBySize},
 		{"RetentionOfTraces", testRetentionOfTraces},
