@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -239,4 +240,9 @@ func TestOverlap(t *testing.T) {
 	if got := s.steps()["a"]; !slices.Equal(got, []int64{100, 200}) {
 		t.Errorf("steps %v", got)
 	}
+}
+
+// quiet is a log for collectors whose trouble is intended.
+func quiet() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 }

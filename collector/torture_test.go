@@ -1,3 +1,5 @@
+//go:build unix
+
 package collector
 
 import (
@@ -6,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -392,9 +393,4 @@ func (w *world) compare(path string) int {
 		t.Errorf("%d values and %d losses of lines that were never written: %v", len(got), len(told), slices.Sorted(maps.Keys(told)))
 	}
 	return lost
-}
-
-// quiet is a log for collectors whose trouble is intended.
-func quiet() *slog.Logger {
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 }

@@ -40,7 +40,7 @@ func when(s ledger.Stamp, zone *time.Location, ref time.Time) (t time.Time, ok b
 			return t, false
 		}
 	}
-	if y := t.UTC().Year(); y < 1970 || y > 2200 {
+	if y := t.UTC().Year(); y < 1970 || y >= 2200 {
 		return t, false
 	}
 	return t, true

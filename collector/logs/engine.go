@@ -167,12 +167,13 @@ func (e *engine) likely(section ledger.Section, g gap, every int64) gap {
 		if e.Gap[0] == 0 && e.Gap[1] == 0 {
 			return gap{}
 		}
-		for g.from < from && g.count > 0 {
-			g.from, g.count = g.from+every, g.count-1
+		if before := (from - g.from + every - 1) / every; before > 0 {
+			g.from, g.count = g.from+before*every, g.count-before
 		}
-		for g.to > to && g.count > 0 {
-			g.to, g.count = g.to-every, g.count-1
+		if behind := (g.to - to + every - 1) / every; behind > 0 {
+			g.to, g.count = g.to-behind*every, g.count-behind
 		}
+		g.count = max(g.count, 0)
 		return g
 	}
 	e.Gap = [2]int64{g.from, g.to}

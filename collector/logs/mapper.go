@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stepscope/stepscope/engine/ledger"
 	"github.com/stepscope/stepscope/store"
@@ -151,7 +152,15 @@ func (m *Mapper) result(r *ledger.Result, at *Place) {
 	if r.Line.Rank < 0 || r.Line.Section == "" {
 		return
 	}
+	if r.Line.Step > maxStep {
+		m.unreadable(m.last, &ledger.ParseError{Reason: ledger.BadValue, Near: "step"}, at, t.UnixNano())
+		return
+	}
 	e := m.engine(&r.Line)
+	if e == nil {
+		m.unreadable(m.last, &ledger.ParseError{Reason: tooManyEngines}, at, t.UnixNano())
+		return
+	}
 	m.last = e
 	if e.round != m.round {
 		e.round = m.round
@@ -174,10 +183,15 @@ func (m *Mapper) result(r *ledger.Result, at *Place) {
 		x.Engine = int64(e.index)
 		m.batch.Events = append(m.batch.Events, x)
 	}
+	l := m.layout(e, &r.Line)
+	if l == nil { // a name that no store takes: the rest counts
+		m.unreadable(e, &ledger.ParseError{Reason: badName}, at, s.time)
+		r.Line.Values = slices.DeleteFunc(r.Line.Values, func(v ledger.Value) bool { return !storable(v) })
+		l = m.layout(e, &r.Line)
+	}
 	if len(r.Line.Values) == 0 {
 		return
 	}
-	l := m.layout(e, &r.Line)
 	m.batch.Rows = append(m.batch.Rows, store.Row{
 		Engine: e.index, Layout: l.index, Time: s.time, Step: s.step, Flags: flags | seen, Values: m.values(r.Line.Values),
 	})
@@ -203,6 +217,10 @@ func (m *Mapper) values(list []ledger.Value) []float64 {
 	return v
 }
 
+// maxStep is far beyond any engine's life, and keeps sums of steps far from overflowing.
+const maxStep = 1 << 52
+
+// engine finds the engine of a line; nil when there are more than anybody has.
 func (m *Mapper) engine(line *ledger.Line) *engine {
 	// The line before was most often the same engine's.
 	if e := m.last; e != nil && e.info.Rank == line.Rank && e.info.GPU == line.GPU {
@@ -214,6 +232,9 @@ func (m *Mapper) engine(line *ledger.Line) *engine {
 	}
 	e := m.engines[name]
 	if e == nil {
+		if len(m.engines) >= maxEngines || store.CheckName("engine", name, store.MaxEngineName) != nil {
+			return nil
+		}
 		e = newEngine(store.EngineInfo{
 			EngineKey: store.EngineKey{Deployment: m.id.Deployment, Name: name}, Kind: "deepinfer", Host: m.id.Host,
 			Rank: line.Rank, Role: m.id.Role, Model: m.id.Model, Parallel: m.id.Parallel,
@@ -234,7 +255,18 @@ func (m *Mapper) use(e *engine) {
 	}
 }
 
-// layout finds the columns of a line, most often those of the engine's line before.
+// Reasons beside those of the ledger.
+const (
+	tooManyEngines ledger.Reason = "too_many_engines"
+	badName        ledger.Reason = "bad_name"
+)
+
+// storable says whether a value's names can be stored: they come from a file that anybody may write to.
+func storable(v ledger.Value) bool {
+	return store.CheckName("metric", v.Key, store.MaxMetric) == nil && len(v.Label) <= store.MaxSeries && utf8.ValidString(v.Label)
+}
+
+// layout finds the columns of a line, most often those of the engine's line before. It is nil when one can't be stored.
 func (m *Mapper) layout(e *engine, line *ledger.Line) *layout {
 	l := e.layouts[line.Section]
 	if l == nil || !slices.EqualFunc(l.Columns, line.Values, func(c store.Column, v ledger.Value) bool {
@@ -247,6 +279,9 @@ func (m *Mapper) layout(e *engine, line *ledger.Line) *layout {
 			fmt.Fprintf(&key, "\x00%s\x00%s", v.Key, v.Label)
 		}
 		if l = m.layouts[key.String()]; l == nil {
+			if slices.ContainsFunc(line.Values, func(v ledger.Value) bool { return !storable(v) }) {
+				return nil
+			}
 			l = &layout{Layout: store.Layout{Section: string(line.Section)}, index: -1}
 			for i := range line.Values {
 				l.Columns = append(l.Columns, store.Column{Metric: strings.Clone(line.Values[i].Key), Label: strings.Clone(line.Values[i].Label)})

@@ -277,3 +277,36 @@ func TestWhen(t *testing.T) {
 		t.Error("a time out of nothing")
 	}
 }
+
+// Whatever stands in a log, what the Mapper makes of it can be stored.
+func FuzzMapper(f *testing.F) {
+	f.Add([]byte(stats("10:00:00", 0, "") + "\n" + cpu("10:00:00", 0) + "\n" + stats("09:00:00", 300, "")))
+	f.Add([]byte("RANK 4294967296, GPU 0, step 1, [stats] (running 1)\nRANK 0, GPU 0, step 9223372036854775807, [stats] (a\u202e 1)\nRANK 0, GPU 0, step 0, [stats] (b 1)"))
+	f.Add([]byte("2199-12-31T23:59:59-14:00 RANK 0, GPU 0, step 1, [stats] (running 1)\n1970-01-01T00:00:00+14:00 RANK 0, GPU 0, step 2, [stats] (avg_SPS 1e-300)"))
+	f.Add([]byte("RANK 0, GPU 0, step 1, [nccl_memory] (total=1.5 GiB | groups=[" + strings.Repeat("x", 300) + " (1 GiB)])"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := newBench(t, Identity{Deployment: "d", Host: "h", HostInNames: len(data)%2 == 0, Role: "prompt"})
+		for line := range strings.Lines(string(data)) {
+			b.m.Line([]byte(line), &b.place)
+			b.place.Live = !b.place.Live
+			b.place.Arrival = b.place.Arrival.Add(time.Second)
+		}
+		b.take()
+		b.restart()
+		for line := range strings.Lines(string(data)) {
+			b.m.Line([]byte(line), &b.place)
+		}
+		b.take()
+	})
+}
+
+func TestTooManyEngines(t *testing.T) {
+	b := newBench(t, Identity{})
+	for rank := range maxEngines + 10 {
+		b.m.Line(fmt.Appendf(nil, "RANK %d, GPU 0, step 1, [stats] (running 1)", rank), &b.place)
+	}
+	b.take()
+	if c := b.m.Counts(); len(b.rows) != maxEngines || c.Unreadable != 10 {
+		t.Errorf("%d rows, counts %+v", len(b.rows), c)
+	}
+}

@@ -58,8 +58,8 @@ type Source struct {
 	opt Options
 
 	mu    sync.Mutex
-	state map[string]*state // by path
-	trash wire.Problem      // of the patterns
+	state map[string]*state        // by path
+	lacks map[string]*wire.Problem // patterns that find nothing
 }
 
 // New returns a source that is not running yet.
@@ -82,7 +82,7 @@ func New(opt Options) *Source {
 	if opt.Lines == nil {
 		opt.Lines = func(position func(string) string) Lines { return NewMapper(opt.Identity, opt.Zone, position) }
 	}
-	s := &Source{opt: opt, state: map[string]*state{}}
+	s := &Source{opt: opt, state: map[string]*state{}, lacks: map[string]*wire.Problem{}}
 	for _, p := range opt.Patterns {
 		if !isGlob(p) {
 			s.state[p] = newState(p)
@@ -166,15 +166,18 @@ func (r *run) scan() {
 		}
 		paths, err := filepath.Glob(p)
 		if err != nil {
-			r.problem(fmt.Sprintf("%s: %v", p, err), "Correct the pattern.")
+			r.lack(p, err.Error(), "Correct the pattern.")
 		}
+		before := len(found)
 		for _, path := range paths {
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && !tail.Rotated(path) {
 				found = append(found, path)
 			}
 		}
-		if len(paths) == 0 {
-			r.problem(fmt.Sprintf("%s: no such file", p), "Check the path; reading begins when a file appears.")
+		if len(found) > before {
+			r.lack(p, "", "")
+		} else if err == nil {
+			r.lack(p, "no such file", "Check the path; reading begins when a file appears.")
 		}
 	}
 	slices.Sort(found)
@@ -285,7 +288,7 @@ func (r *run) read(f *following) (got bool, err error) {
 		r.mapper.Line(line, &place)
 	})
 	f.note(r.mapper, before, &c, now)
-	return len(c.Data) > 0 || c.TooLong > 0, nil
+	return len(c.Data) > 0 || c.Moved, nil
 }
 
 // vanished forgets a file that has been away for long.

@@ -89,13 +89,19 @@ func (r *run) fail(f *following, err error) {
 	f.problem = p
 }
 
-func (s *Source) problem(what, hint string) {
+// lack notes what is wrong with a pattern, nothing if what is empty.
+func (s *Source) lack(pattern, what, hint string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.trash.What != what {
-		s.trash = wire.Problem{Time: s.opt.Now(), What: what, Hint: hint}
+	if what == "" {
+		delete(s.lacks, pattern)
+		return
 	}
-	s.trash.Count++
+	p := &wire.Problem{Time: s.opt.Now(), What: pattern + ": " + what, Hint: hint, Count: 1}
+	if was := s.lacks[pattern]; was != nil && was.What == p.What {
+		p.Time, p.Count = was.Time, was.Count+1
+	}
+	s.lacks[pattern] = p
 }
 
 const (
@@ -163,19 +169,15 @@ func (s *Source) Targets() []wire.Target {
 	now := s.opt.Now()
 	s.mu.Lock()
 	states := slices.Collect(maps.Values(s.state))
-	trash := s.trash
+	lacks := maps.Clone(s.lacks)
 	s.mu.Unlock()
 	slices.SortFunc(states, func(a, b *state) int { return cmp.Compare(a.path, b.path) })
 	var list []wire.Target
+	for _, p := range slices.Sorted(maps.Keys(lacks)) {
+		list = append(list, wire.Target{Name: p, Source: "log", Kind: s.opt.Kind, Health: wire.Waiting, Problem: lacks[p]})
+	}
 	for _, st := range states {
 		list = append(list, st.target(s.opt.Kind, now))
-	}
-	if len(list) == 0 {
-		t := wire.Target{Name: s.opt.Patterns[0], Source: "log", Kind: s.opt.Kind, Health: wire.Waiting}
-		if trash.What != "" {
-			t.Problem = &trash
-		}
-		return []wire.Target{t}
 	}
 	if len(list) <= maxTargets {
 		return list

@@ -282,6 +282,12 @@ func (f *File) take(c *Chunk, g *generation, buf []byte, final bool) (took bool,
 		return false, 0, err
 	}
 	full := len(data) == len(buf)-len(g.tail)
+	if hole := len(data) - len(bytes.TrimLeft(data, "\x00")); hole > 0 {
+		// A writer that does not append goes on at its old place after a truncation, behind a hole.
+		g.advance(data[:hole])
+		c.Moved = true
+		return true, 0, nil
+	}
 	if g.Skip {
 		end := bytes.IndexByte(data, '\n') + 1
 		if end == 0 {

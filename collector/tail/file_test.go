@@ -434,3 +434,55 @@ func TestPositionSize(t *testing.T) {
 		t.Errorf("a position of %d bytes", len(r.saved))
 	}
 }
+
+// A writer that does not append leaves a hole when its file is truncated: what it writes behind that is read.
+func TestHole(t *testing.T) {
+	for _, running := range []bool{true, false} {
+		r := newRig(t)
+		r.lines(300)
+		r.read()
+		f, err := os.OpenFile(r.path, os.O_WRONLY, 0)
+		r.check(err)
+		_, err = f.Seek(0, 2)
+		r.check(err)
+		r.copy()
+		r.truncate()
+		if !running {
+			r.stop()
+		}
+		for range 3 {
+			_, err = fmt.Fprintf(f, "line %04d %s\n", r.n, strings.Repeat("x", r.n%7))
+			r.check(err)
+			r.n++
+			r.read()
+		}
+		r.check(f.Close())
+		r.want()
+	}
+}
+
+// Containers' logs are links to files that are rotated in another folder.
+func TestLink(t *testing.T) {
+	for _, running := range []bool{true, false} {
+		r := newRig(t)
+		link := filepath.Join(t.TempDir(), "pod.log")
+		r.path = filepath.Join(r.dir, "0.log")
+		r.check(os.Symlink(r.path, link))
+		r.lines(10)
+		follow := func() {
+			target := r.path
+			r.path = link
+			r.read()
+			r.path = target
+		}
+		follow()
+		r.lines(5)
+		r.check(os.Rename(r.path, r.path+".20261129-101500"))
+		r.lines(5)
+		if !running {
+			r.stop()
+		}
+		follow()
+		r.want()
+	}
+}

@@ -50,7 +50,26 @@ func (f *File) list() ([]entry, error) {
 }
 
 func (f *File) listOnce() ([]entry, error) {
-	dir, base := filepath.Split(f.path)
+	list, err := f.listFolder(f.path, nil)
+	if err != nil {
+		return nil, err
+	}
+	// Containers' logs are links into folders where they are rotated.
+	if real, err := filepath.EvalSymlinks(f.path); err == nil && filepath.Dir(real) != filepath.Dir(f.path) {
+		if list, err = f.listFolder(real, list); err != nil {
+			return nil, err
+		}
+	}
+	sortOld(list)
+	if len(list) > maxOld {
+		list = list[len(list)-maxOld:]
+	}
+	return list, nil
+}
+
+// listFolder adds the path, if it is f's own, and its rotated files.
+func (f *File) listFolder(path string, list []entry) ([]entry, error) {
+	dir, base := filepath.Split(path)
 	if dir == "" {
 		dir = "."
 	}
@@ -58,10 +77,12 @@ func (f *File) listOnce() ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []entry
 	for _, d := range names {
 		e := entry{path: filepath.Join(dir, d.Name()), number: -1}
 		if d.Name() == base {
+			if path != f.path {
+				continue
+			}
 			e.path, e.live = f.path, true
 		} else if !rotatedName(base, d.Name(), &e) || f.opt.Taken != nil && f.opt.Taken(e.path) {
 			continue
@@ -76,10 +97,6 @@ func (f *File) listOnce() ([]entry, error) {
 		e.dev, e.ino = identity(info)
 		e.size, e.mod = info.Size(), info.ModTime().UnixNano()
 		list = append(list, e)
-	}
-	sortOld(list)
-	if len(list) > maxOld {
-		list = list[len(list)-maxOld:]
 	}
 	return list, nil
 }
