@@ -131,10 +131,9 @@ func (b *blocks) find(plans []plan, from, to int64) (map[[2]int64]*segments, err
 		}
 	}
 	err := b.each(plans, from, to, func(key [2]int64, _ int64, seg segment) {
-		if of := out[key]; of != nil { // else it is another engine that has this series
-			seg.series, seg.sums = of, slices.Clone(seg.sums)
-			of.list = append(of.list, seg)
-		}
+		of := out[key]
+		seg.series, seg.sums = of, slices.Clone(seg.sums)
+		of.list = append(of.list, seg)
 	})
 	for _, s := range out {
 		slices.SortFunc(s.list, func(a, b segment) int { return cmp.Compare(a.block, b.block) })
@@ -146,15 +145,12 @@ func (b *blocks) find(plans []plan, from, to int64) (map[[2]int64]*segments, err
 // time range, with its engine and series and its beginning. The sums are f's
 // only during the call.
 func (b *blocks) each(plans []plan, from, to int64, f func(key [2]int64, first int64, seg segment)) error {
-	var engines, series []int64
+	var pairs []int64 // engine and series in one number: ids are far below 2³¹
 	for _, p := range plans {
-		engines = append(engines, p.engine)
 		for _, c := range p.columns {
-			series = append(series, c.id)
+			pairs = append(pairs, p.engine<<32|c.id)
 		}
 	}
-	slices.Sort(series)
-	series = slices.Compact(series)
 	var data sql.RawBytes
 	return each(b.tx, func(scan scanner) (err error) {
 		var key [2]int64
@@ -177,8 +173,8 @@ func (b *blocks) each(plans []plan, from, to int64, f func(key [2]int64, first i
 			f(key, first, seg)
 		}
 		return nil
-	}, `SELECT s.engine, s.series, s.first, s.block, s.chunk, s.data FROM json_each(?) e CROSS JOIN json_each(?) c CROSS JOIN series_sum s
-		ON s.engine = e.value AND s.series = c.value AND s.first > ? AND s.first < ?`, list(engines), list(series), from-blockSpan, to)
+	}, `SELECT s.engine, s.series, s.first, s.block, s.chunk, s.data FROM json_each(?) p CROSS JOIN series_sum s
+		ON s.engine = p.value >> 32 AND s.series = p.value & 4294967295 AND s.first > ? AND s.first < ?`, list(pairs), from-blockSpan, to)
 }
 
 func damaged(what string, id int64, err error) error {

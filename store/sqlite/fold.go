@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -199,6 +200,15 @@ func join(engine int64, group []storedBlock) (block, error) {
 				return block{}, damaged("block", group[i].id, cmp.Or(err, chunk.ErrDamaged))
 			}
 			pieces = append(pieces, pieceAt{i, n, rows})
+		}
+		for _, c := range group[i].series {
+			whole := len(c.pieces) == len(group[i].pieces)
+			for _, a := range c.sums {
+				whole = whole && a.Piece < len(c.pieces)
+			}
+			if !whole {
+				return block{}, damaged("block", group[i].id, fmt.Errorf("%w: %d pieces, %d of series %d", chunk.ErrDamaged, len(group[i].pieces), len(c.pieces), c.id))
+			}
 		}
 	}
 	sorted := slices.Clone(pieces)

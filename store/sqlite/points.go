@@ -78,10 +78,9 @@ func (g *grid) read(tx *sql.Tx, plans []plan, out []store.Points) ([]store.Point
 	owners := make(map[*segments]*bucketer, len(series))
 	var open []segment
 	err := packed.each(plans, g.from, g.to, func(key [2]int64, first int64, seg segment) {
-		if b := series[key]; b != nil {
-			owners[b.of], seg.series = b, b.of
-			open = b.addBlock(first, seg, open)
-		}
+		b := series[key]
+		owners[b.of], seg.series = b, b.of
+		open = b.addBlock(first, seg, open)
 	})
 	if err != nil {
 		return nil, err
@@ -150,9 +149,6 @@ func (g *grid) again(packed *blocks, plans []plan, series map[[2]int64]*bucketer
 	open = slices.DeleteFunc(open, func(seg segment) bool { return series[[2]int64{seg.series.engine, seg.series.series}].overlap })
 	for key, of := range found {
 		b := series[key]
-		if !b.overlap {
-			continue
-		}
 		clear(b.sums)
 		b.openLast = -1
 		for _, seg := range of.list {

@@ -1,0 +1,115 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/store"
+)
+
+// Damaged chunks are told as such; nothing panics, whatever the bytes.
+func TestDamagedChunks(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), "test.db"), store.Options{})
+	deliverDay(t, s, 1, 50, "stats")
+	if _, err := s.Maintain(t.Context(), time.Unix(0, t0).Add(20*time.Hour), store.Retention{}); err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	sel := store.Selection{Engines: []int64{1}, To: store.MaxTime}
+	found := 0
+	for round := range 60 {
+		tx, err := s.w.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := []string{"series_block", "series_chunk", "series_sum"}[round%3]
+		var size int
+		if err := tx.QueryRow(`SELECT max(length(data)) FROM ` + table).Scan(&size); err != nil {
+			t.Fatal(err)
+		}
+		noise := make([]byte, size)
+		for i := range noise {
+			if noise[i] = byte(r.Uint32()); round%2 == 0 {
+				noise[i] &= 0x3f // small numbers look like lengths
+			}
+		}
+		at := r.IntN(min(size, 20))
+		if _, err := tx.Exec(fmt.Sprintf(`UPDATE %s SET data = CAST(substr(data, 1, ?) || substr(?, 1, max(length(data) - ?, 1)) AS BLOB)`, table), at, noise, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		_, err1 := s.Points(t.Context(), store.PointsQuery{Selection: sel})
+		err2 := s.Read(t.Context(), sel, func(*store.Series) error { return nil })
+		_, err3 := s.Latest(t.Context(), sel.Engines, nil, 0)
+		_, err4 := s.Columns(t.Context(), sel)
+		_, err5 := s.Maintain(t.Context(), time.Unix(0, t0).Add(40*time.Hour), store.Retention{})
+		for _, err := range []error{err1, err2, err3, err4, err5} {
+			if err == nil {
+				continue
+			}
+			if found++; !errors.Is(err, store.ErrCorrupt) {
+				t.Errorf("round %d: %v", round, err)
+			}
+		}
+		if round%3 == 2 { // anew
+			s = openStore(t, filepath.Join(t.TempDir(), "test.db"), store.Options{})
+			deliverDay(t, s, 1, 200, "stats")
+			if _, err := s.Maintain(t.Context(), time.Unix(0, t0).Add(20*time.Hour), store.Retention{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if found < 60 {
+		t.Errorf("only %d of 300 looks at damaged data failed", found)
+	}
+}
+
+// A database of an older layout gets the newer tables, and what it has is kept.
+func TestOlderLayouts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	s := openStore(t, path, store.Options{})
+	p, err := provider(s.w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.DownTo(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{
+		`INSERT INTO deployment (id, name, created) VALUES (1, 'prod', 1)`,
+		`INSERT INTO engine (id, deployment, name, kind, host, rank, gpu, role, model, parallel, version) VALUES (1, 1, 'rank0', '', '', 0, 0, '', '', '', '')`,
+		`INSERT INTO series (id, metric, label) VALUES (1, 'sps', ''), (2, 'tps', '')`,
+		`INSERT INTO layout (id, key, section, columns) VALUES (1, x'01', 'stats', '[1,2]')`,
+		`INSERT INTO stream (engine, layout) VALUES (1, 1)`,
+		`INSERT INTO sample (engine, layout, time, step, flags, vals) VALUES (1, 1, 5, 100, 2, x'000000000000F03F0000000000000040')`, // 1 and 2
+		`INSERT INTO capture (grp, deployment, engine, collector, asker, steps, output_dir, state, times, warning, error, hint, path, bytes, trace)
+			VALUES ('g', 'prod', 'rank0', '', 'cli', 20, '', 'queued', '{"queued":5}', '', '', '', '', 0, '')`,
+	} {
+		if _, err := s.w.Exec(row); err != nil {
+			t.Fatal(row, err)
+		}
+	}
+	s.Close()
+	s = openStore(t, path, store.Options{})
+	if n := countSamples(t, s); n != 2 {
+		t.Errorf("%d samples are there, want 2", n)
+	}
+	if c, err := s.Capture(t.Context(), 1); err != nil || c.Group != "g" || c.More != nil || c.Note != "" {
+		t.Errorf("the capture: %+v, %v", c, err)
+	}
+	p, err = provider(s.w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.DownTo(t.Context(), 1); err != nil {
+		t.Errorf("down to traces only: %v", err)
+	}
+	s.Close()
+	openStore(t, path, store.Options{})
+}
