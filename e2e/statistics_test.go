@@ -228,8 +228,7 @@ func TestDeploymentPage(t *testing.T) {
 	}
 	p.shot("deployment-band-dark-zh")
 	p.click("a[data-switch=x][data-value=step]")
-	p.until(`location.search.includes("x=step")`)
-	p.drawn("completion_TPS")
+	p.until(`document.querySelector("#m-completion_TPS").dataset.axis === "step"`)
 	before := eval[string](p, `location.search`)
 	p.drag("#m-completion_TPS .plot-area", 0.5, 0.8)
 	p.until(`new URLSearchParams(location.search).has("from")`)
@@ -238,6 +237,7 @@ func TestDeploymentPage(t *testing.T) {
 
 	for _, width := range []int64{320, 768, 1600} {
 		q := open(t, srv, "/deployments/canary?range=1h&lang=en&theme=light", size(width, 800))
+		eval[bool](q, `(document.querySelector("#m-completion_TPS").scrollIntoView(), true)`)
 		q.drawn("completion_TPS")
 		q.fits(fmt.Sprintf("deployment at %d px", width))
 		q.fullShot(fmt.Sprintf("deployment-%d", width))

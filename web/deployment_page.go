@@ -34,6 +34,9 @@ func (s *Server) deploymentPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if !namesRange(c) {
+		r = usefulRange(d, now)
+	}
 	p := s.page(c, "fleet", "deployment.title")
 	p.Title = d.Name
 	p.Range = &r

@@ -135,3 +135,20 @@ func TestPlotsFollowTheTable(t *testing.T) {
 		t.Errorf("cards before their columns are known: %+v", groups)
 	}
 }
+
+func TestDeploymentsShowATimeThatHasSomething(t *testing.T) {
+	f := func(first, last time.Duration, key string, length time.Duration) {
+		t.Helper()
+		e := &engineState{}
+		e.First, e.Last = seedNow.Add(-first).UnixNano(), seedNow.Add(-last).UnixNano()
+		r := usefulRange(&deploymentState{engines: []*engineState{e, {}}}, seedNow)
+		if r.Key != key || r.To.Sub(r.From) != length || e.Last < r.From.UnixNano() || e.Last >= r.To.UnixNano() {
+			t.Errorf("samples from %v to %v ago: %s, %v to %v", first, last, r.Key, r.From, r.To)
+		}
+	}
+	f(2*time.Minute, time.Second, "live", 5*time.Minute)
+	f(12*time.Minute, time.Second, "15m", 15*time.Minute)
+	f(20*time.Minute, time.Second, "1h", time.Hour)
+	f(400*time.Hour, 50*time.Minute, "1h", time.Hour)
+	f(400*time.Hour, 30*time.Hour, "own", time.Hour)
+}

@@ -19,6 +19,39 @@ var rangeLengths = map[string]time.Duration{
 // defaultRange is what a page shows whose address names no time.
 const defaultRange = "1h"
 
+// namesRange says whether an address says which time it is about.
+func namesRange(c echo.Context) bool {
+	return c.QueryParam("from") != "" || c.QueryParam("to") != "" || c.QueryParam("range") != ""
+}
+
+// usefulRange is what a deployment's page shows whose address names no time: the
+// shortest range up to an hour that holds all there is, or the last hour of
+// samples where they ended longer ago.
+func usefulRange(d *deploymentState, now time.Time) views.Range {
+	first, last := now, time.Time{}
+	for _, e := range d.engines {
+		if e.Last == 0 {
+			continue
+		}
+		if t := time.Unix(0, e.First); t.Before(first) {
+			first = t
+		}
+		if t := time.Unix(0, e.Last); t.After(last) {
+			last = t
+		}
+	}
+	longest := rangeLengths[defaultRange]
+	if !last.IsZero() && now.Sub(last) > longest {
+		return views.Range{Key: "own", From: last.Add(time.Second - longest).UTC(), To: last.Add(time.Second).UTC()}
+	}
+	for _, key := range views.RangeKeys {
+		if length := rangeLengths[key]; length >= now.Sub(first) && length <= longest {
+			return views.Range{Key: key, From: now.Add(-length), To: now}
+		}
+	}
+	return views.Range{Key: defaultRange, From: now.Add(-longest), To: now}
+}
+
 // readRange reads ?from=&to= or ?range= of an address.
 func readRange(c echo.Context, now time.Time) (views.Range, error) {
 	if from, to := c.QueryParam("from"), c.QueryParam("to"); from != "" || to != "" {

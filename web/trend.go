@@ -32,6 +32,13 @@ func (t *trendBook) update(ctx context.Context, st store.Samples, s *snapshot) e
 		t.at, t.cost, t.lines = s.at, time.Since(began), lines
 	}
 	for _, d := range s.deployments {
+		if _, ok := t.lines[d.Name]; !ok { // a new one need not wait for the next round
+			line, err := readTrend(ctx, st, d, s.at)
+			if err != nil {
+				return err
+			}
+			t.lines[d.Name] = line
+		}
 		d.trend = t.lines[d.Name]
 	}
 	return nil

@@ -16,7 +16,7 @@ func Lines(l i18n.Lang) Options {
 	line := charts.NewLine()
 	line.SetGlobalOptions(
 		charts.WithXAxisOpts(opts.XAxis{Type: "time", Name: l.T("chart.axis_clock"), NameLocation: "middle", NameGap: 22}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", NameLocation: "middle", NameGap: 44, Scale: opts.Bool(true)}),
+		charts.WithYAxisOpts(opts.YAxis{Type: "value", NameLocation: "middle", NameGap: 52, Scale: opts.Bool(true)}),
 		charts.WithTooltipOpts(opts.Tooltip{Trigger: "axis", AxisPointer: &opts.AxisPointer{Type: "line"}}),
 	)
 	line.Validate()
@@ -24,6 +24,6 @@ func Lines(l i18n.Lang) Options {
 	o["legend"] = map[string]any{"show": false} // the page has its own, which can be read aloud
 	o["stepName"] = l.T("chart.axis_steps")
 	// Fixed on all sides, so that the charts of a page stand exactly below each other.
-	o["grid"] = map[string]any{"left": 62, "right": 12, "top": 10, "bottom": 40, "outerBoundsMode": "none"}
+	o["grid"] = map[string]any{"left": 70, "right": 12, "top": 10, "bottom": 40, "outerBoundsMode": "none"}
 	return o
 }

@@ -37,12 +37,20 @@ class Page implements Host {
   readonly cards: PlotCard[];
 
   constructor() {
-    this.range = config.range === "own" ? { key: "own", from: config.from, to: config.to } : readRange(this.params(), Date.now(), config.range);
+    this.range = this.addressed();
     this.cards = [...document.querySelectorAll<HTMLElement>("figure.metric-chart")].map((f) => new PlotCard(f, this));
   }
 
   params(): URLSearchParams {
     return new URLSearchParams(location.search);
+  }
+
+  /** The time that the address names; the server chose one where it names none. */
+  private addressed(): Range {
+    const p = this.params();
+    const named = p.has("range") || p.has("from");
+    if (!named && config.range === "own") return { key: "own", from: config.from, to: config.to };
+    return readRange(p, Date.now(), named ? "1h" : config.range);
   }
 
   asked() {
@@ -102,7 +110,7 @@ class Page implements Host {
 
   /** Shows what the address says now. */
   follow(): void {
-    this.range = readRange(this.params(), Date.now(), "1h");
+    this.range = this.addressed();
     this.drawSwitches();
     void this.loadMarks();
     for (const card of this.cards) card.invalidate();
@@ -112,15 +120,14 @@ class Page implements Host {
   /** The newest data of a range that ends now. */
   advance(): void {
     if (!isLive(this.range)) return;
-    this.range = readRange(this.params(), Date.now(), "1h");
+    this.range = this.addressed();
     void this.loadMarks();
     for (const card of this.cards) card.renew();
   }
 
   async loadMarks(): Promise<void> {
-    const q = this.params();
     const ask = new URLSearchParams({ deployment: config.deployment });
-    for (const key of ["range", "from", "to"]) if (q.has(key)) ask.set(key, q.get(key)!);
+    writeRange(ask, this.range);
     try {
       const response = await fetch(`/api/events?${ask}`, { mode: "same-origin" });
       if (response.ok) this.marksNow = ((await response.json()) as { events: Mark[] }).events;

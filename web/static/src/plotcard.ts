@@ -134,6 +134,7 @@ export class PlotCard {
       onBrush: (from, to) => this.host.brushed(this, from, to),
       onCursor: (x) => this.host.cursor(x),
     });
+    this.figure.dataset["axis"] = asked.byStep ? "step" : "time"; // which of the two is drawn by now
     this.drawLegend(series);
     this.say(this.summary(series, asked));
   }

@@ -136,7 +136,7 @@ export class LinePlot extends Chart {
       ...this.skeleton,
       useUTC: true,
       xAxis: [{ ...x, type: d.byStep ? "value" : "time", min: d.from, max: d.to, ...(d.byStep ? { name: (this.skeleton as unknown as Option)["stepName"], axisLabel: { alignMaxLabel: "right", alignMinLabel: "left" } } : { axisLabel: { formatter: clock(d.to - d.from) } }) }],
-      yAxis: [{ ...this.skeleton.yAxis[0], name: d.unit, min: floor, nameMoveOverlap: false, axisLabel: { formatter: (v: number) => axisNumber(v, most) }, splitNumber: 4 }],
+      yAxis: [{ ...this.skeleton.yAxis[0], name: d.unit, min: floor, max: d.unit.startsWith("%") ? ceiling : undefined, nameMoveOverlap: false, axisLabel: { formatter: (v: number) => axisNumber(v, most) }, splitNumber: 4 }],
       series: shown,
       tooltip: { ...this.skeleton.tooltip, formatter: (p: unknown) => this.tooltip(d, p) },
     };
@@ -290,6 +290,11 @@ function hatch(color: string): HTMLCanvasElement {
 /** An axis begins at 0 where 0 is near, so that small things look small; never below for what can't be negative. */
 function floor(extent: { min: number; max: number }): number | undefined {
   return extent.min >= 0 && extent.min < 0.4 * extent.max ? 0 : undefined;
+}
+
+/** Shares end at 100 %, unless they are far below or beyond it. */
+function ceiling(extent: { min: number; max: number }): number | undefined {
+  return extent.max <= 100 && (extent.max > 80 || extent.max === extent.min) ? 100 : undefined;
 }
 
 /** UTC like all times on the pages; echarts' own labels would be in the browser's zone. */
