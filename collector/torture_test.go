@@ -153,6 +153,7 @@ func (w *world) line(at time.Time, line *ledger.Line) error {
 
 // run steps the engines until ctx ends, and a while longer, so that a loss before the end shows.
 func (w *world) run(ctx context.Context) error {
+	random := newRandom() // of this goroutine
 	const interval = 10
 	d := sim.DefaultDeployment()
 	d.Requests.Rate = 8 // never idle: engines without work have no [cuda] lines, which could not be told from lost ones
@@ -182,7 +183,7 @@ func (w *world) run(ctx context.Context) error {
 		return err
 	}
 	for ctx.Err() == nil {
-		if err := steps(1 + w.random.IntN(2*interval)); err != nil {
+		if err := steps(1 + random.IntN(2*interval)); err != nil {
 			return err
 		}
 		for _, l := range w.logs {
@@ -190,17 +191,17 @@ func (w *world) run(ctx context.Context) error {
 				continue
 			}
 			err := l.rotate(func() error {
-				if w.random.IntN(2) == 0 {
+				if random.IntN(2) == 0 {
 					return nil
 				}
-				return steps(w.random.IntN(3 * interval)) // these lines are lost unless somebody is quick
+				return steps(random.IntN(3 * interval)) // these lines are lost unless somebody is quick
 			})
 			if err != nil {
 				return err
 			}
 			w.turns++
 		}
-		time.Sleep(time.Duration(w.random.IntN(8)) * time.Millisecond)
+		time.Sleep(time.Duration(random.IntN(8)) * time.Millisecond)
 	}
 	return steps(30 * interval)
 }
@@ -229,9 +230,11 @@ func TestTorture(t *testing.T) {
 	w.report(n, w.compare(db))
 }
 
+func newRandom() *rand.Rand { return rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)) }
+
 func newWorld(t *testing.T) *world {
 	dir := t.TempDir()
-	return &world{t: t, dir: dir, random: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)), logs: []*logWriter{
+	return &world{t: t, dir: dir, random: newRandom(), logs: []*logWriter{
 		{path: filepath.Join(dir, "node.log"), keep: 60},
 		{path: filepath.Join(dir, "rank2.log"), keep: 60, byCopy: true},
 		{path: filepath.Join(dir, "rank2-timers.log"), keep: 60},
