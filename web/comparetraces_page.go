@@ -52,7 +52,8 @@ func (s *Server) compareTracesPage(c echo.Context) error {
 		default:
 			k := kept(t)
 			*side.to = &k
-			cfg.Sides[side.name] = views.Stored{ID: t.ID, Name: t.Name, Label: t.Label}
+			_, err := s.cfg.Store.Summary(ctx, id)
+			cfg.Sides[side.name] = views.Stored{ID: t.ID, Name: t.Name, Label: t.Label, Summary: err == nil}
 		}
 	}
 	return s.render(c, http.StatusOK, views.CompareTraces(p, v, cfg))

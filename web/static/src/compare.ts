@@ -78,8 +78,7 @@ function startColumns(form: HTMLFormElement): void {
       return;
     }
     if (at.matches("select[name=d]") && (at as HTMLSelectElement).value !== "" && range.value.startsWith("baseline:")) range.value = "";
-    const chosen = [...form.querySelectorAll<HTMLSelectElement>("select[name=d]")].filter((d) => d.value !== "");
-    if (chosen.length >= 2 || at.matches("select[name=r], input")) form.requestSubmit();
+    form.requestSubmit();
   });
 }
 

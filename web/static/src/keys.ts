@@ -67,7 +67,7 @@ function onPage(el: HTMLElement): boolean {
   return el.offsetParent !== null && el.closest("details:not([open]) > :not(summary)") === null;
 }
 
-const rowsOf = (table: Element) => [...table.querySelectorAll<HTMLElement>("tbody tr[data-id]")];
+const rowsOf = (table: Element) => [...table.querySelectorAll<HTMLElement>("tbody tr[data-id]:not([hidden])")];
 
 function row(at: HTMLElement | null, by: number): boolean {
   const here = at?.closest<HTMLElement>("tr[data-id]") ?? null;

@@ -15,6 +15,8 @@ export interface Stored {
   id: string;
   name: string;
   label: string;
+  /** Whether the server has its summary; undefined: not known. */
+  summary?: boolean;
 }
 
 export type Chosen = { kind: "kept"; trace: Stored } | { kind: "file"; file: File };
@@ -83,7 +85,7 @@ export class PairSide {
   }
 
   private async summary(chosen: Chosen, turn: number): Promise<ReadSummary> {
-    if (chosen.kind === "kept") {
+    if (chosen.kind === "kept" && chosen.trace.summary !== false) {
       const kept = await this.keptSummary(chosen.trace);
       if (kept !== null) return kept;
     }
