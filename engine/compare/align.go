@@ -91,6 +91,15 @@ func ofKind(f Flags, kind StepKind) bool {
 	return true
 }
 
+// paces are the intervals of several engines.
+func paces(engines [][]mark) []int64 {
+	out := make([]int64, len(engines))
+	for i := range engines {
+		out[i] = interval(engines[i])
+	}
+	return out
+}
+
 // interval is the median distance of an engine's lines; 0 with fewer than two.
 func interval(lines []mark) int64 {
 	d := make([]int64, 0, len(lines))
@@ -113,17 +122,17 @@ type grid struct {
 	n           int
 }
 
-// newGrid makes buckets as wide as the distance of the slowest engine's lines, so
+// newGrid makes buckets, given each engine's lines and their interval: as wide as the distance of the slowest engine's lines, so
 // that every engine has about one line or more in each.
-func newGrid(engines [][]mark) grid {
+func newGrid(engines [][]mark, pace []int64) grid {
 	first, last, width := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
-	for _, lines := range engines {
+	for i, lines := range engines {
 		if len(lines) == 0 {
 			continue
 		}
 		first = min(first, lines[0].t)
 		last = max(last, lines[len(lines)-1].t)
-		width = max(width, interval(lines))
+		width = max(width, pace[i])
 	}
 	if last < first {
 		return grid{}
@@ -151,7 +160,7 @@ type slot struct {
 // slots puts an engine's lines into the buckets. With fill a bucket without a line
 // takes the next one's value if that follows within reach of the engine's own pace;
 // equal lets an engine count once however many lines it has.
-func (g grid) slots(lines []mark, fill, equal bool) []slot {
+func (g grid) slots(lines []mark, pace int64, fill, equal bool) []slot {
 	out := make([]slot, g.n)
 	if len(lines) == 0 {
 		return out
@@ -176,7 +185,7 @@ func (g grid) slots(lines []mark, fill, equal bool) []slot {
 		}
 	}
 	first, last := g.index(lines[0].t), g.index(lines[len(lines)-1].t)
-	far := int64(reach * float64(max(interval(lines), g.width)))
+	far := int64(reach * float64(max(pace, g.width)))
 	// An engine that is just about to report its first line, or has just reported its last one, is not gone: the bucket
 	// is incomplete.
 	margin := int(far/g.width) + 1

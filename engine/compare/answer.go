@@ -16,7 +16,7 @@ func (b *builder) answer() []Finding {
 		}
 		for _, key := range []string{"TTFT_mean", "TTFT_avg", "ITL_avg", "TPOT_avg", "E2E_avg"} {
 			if r := b.evidenced(key, "", i); r != nil {
-				out = append(out, r.tell(i, math.NaN()))
+				out = append(out, b.tell(r, i, math.NaN()))
 			}
 		}
 		out = append(out, b.counts(i))

@@ -3,7 +3,10 @@ package compare
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/stepscope/stepscope/engine/ledger"
 )
@@ -62,9 +65,8 @@ type builder struct {
 // rows makes all groups, with levels and untested differences.
 func (b *builder) rows() {
 	byGroup := make(map[ledger.Group][]Row)
-	for _, id := range rowIDs(b.views, b.opt.Metrics) {
-		m, _ := definition(id.key)
-		byGroup[m.Group] = append(byGroup[m.Group], b.row(id, m))
+	for _, r := range b.measureRows(rowIDs(b.views, b.opt.Metrics)) {
+		byGroup[r.Metric.Group] = append(byGroup[r.Metric.Group], r)
 	}
 	for _, key := range histogramKeys(b.views, b.opt.Metrics) {
 		m, _ := definition(key)
@@ -86,6 +88,23 @@ func (b *builder) rows() {
 			}
 		}
 	}
+}
+
+// measureRows makes rows on all cores: none depends on another.
+func (b *builder) measureRows(ids []rowID) []Row {
+	rows := make([]Row, len(ids))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(ids)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(ids); i = int(next.Add(1)) - 1 {
+				m, _ := definition(ids[i].key)
+				rows[i] = b.row(ids[i], m)
+			}
+		})
+	}
+	wg.Wait()
+	return rows
 }
 
 // rank is a key's place in reading order.

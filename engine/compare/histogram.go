@@ -71,7 +71,7 @@ func (v *view) histogramOf(key string) (h histogram, ok bool) {
 		return h, false
 	}
 	slices.Sort(h.bounds)
-	g := newGrid(all)
+	g := newGrid(all, paces(all))
 	counts := make([][]float64, len(h.bounds)) // by bound, then by bucket of time
 	for i := range counts {
 		counts[i] = make([]float64, g.n)

@@ -65,10 +65,11 @@ func (v *view) measure(id rowID, r rule) measured {
 		lines = append(lines, m)
 		names = append(names, v.Engines[i].Name)
 	}
-	g := newGrid(lines)
+	pace := paces(lines)
+	g := newGrid(lines, pace)
 	slots := make([][]slot, len(lines))
 	for i := range lines {
-		slots[i] = g.slots(lines[i], !r.zeroAbsent, r.agg.By == "")
+		slots[i] = g.slots(lines[i], pace[i], !r.zeroAbsent, r.agg.By == "")
 	}
 	j := g.join(slots, r.agg.Op, r.sparse)
 	out.cell.Left.Alone = j.left

@@ -13,6 +13,9 @@ import (
 // maxFindings bounds the list of what explains a difference, for each column.
 const maxFindings = 8
 
+// maxPositions bounds those on single draft positions: the row of all stands beside them.
+const maxPositions = 2
+
 // where lists what goes with a difference of throughput, the largest first. Every item
 // is evidenced by its own row. The estimates of its share take one change at a time, with
 // all else as in column A; they don't add up to the whole.
@@ -58,10 +61,15 @@ func (r *Row) moved(column int) (en, zh string) {
 	return s + " (" + change + ")", s + "（" + change + "）"
 }
 
-// byItself words the estimate of a contribution.
-func byItself(share float64) (en, zh string) {
+// byItself words the estimate of a contribution. Where throughput does not differ it is
+// bound by the load, and the change shows only when that grows.
+func (b *builder) byItself(share float64, column int) (en, zh string) {
 	if math.IsNaN(share) {
 		return "", ""
+	}
+	if b.evidenced("completion_TPS", "", column) == nil {
+		return "; at full load that would mean about " + percent(share) + " generated tokens per second",
+			"；满载时约相当于生成吞吐 " + percent(share)
 	}
 	return "; by itself that would mean about " + percent(share) + " generated tokens per second",
 		"；单独看约相当于生成吞吐 " + percent(share)
@@ -85,30 +93,29 @@ func named(r *Row, zh bool) string {
 }
 
 // tell makes a finding of a row in the standard words.
-func (r *Row) tell(column int, share float64) Finding {
+func (b *builder) tell(r *Row, column int, share float64) Finding {
+	return b.tellMore(r, column, share, Words{})
+}
+
+// tellMore adds more about the change.
+func (b *builder) tellMore(r *Row, column int, share float64, more Words) Finding {
 	en, zh := r.moved(column)
-	be, bz := byItself(share)
+	be, bz := b.byItself(share, column)
 	letter := letters[column : column+1]
 	return r.finding(column, share, Words{
-		EN: fmt.Sprintf("%s: %s %s%s.", letter, named(r, false), en, be),
-		ZH: fmt.Sprintf("%s：%s %s%s。", letter, named(r, true), zh, bz),
+		EN: fmt.Sprintf("%s: %s %s%s%s.", letter, named(r, false), en, more.EN, be),
+		ZH: fmt.Sprintf("%s：%s %s%s%s。", letter, named(r, true), zh, more.ZH, bz),
 	})
 }
 
-// rates are the factors of generated tokens per second: steps per second, sequences in
-// a step, and tokens per sequence and step. Each is worth its own ratio.
+// rates are factors of generated tokens per second: steps per second, and tokens per
+// sequence and step. Each is worth its own ratio.
 func (b *builder) rates(column int) []Finding {
 	var out []Finding
-	for _, key := range []string{"avg_SPS", "running", acceptLen} {
-		r := b.evidenced(key, "", column)
-		if r == nil {
-			continue
+	for _, key := range []string{"avg_SPS", acceptLen} {
+		if r := b.evidenced(key, "", column); r != nil {
+			out = append(out, b.tell(r, column, r.Cells[column].Diff.Rel))
 		}
-		share := math.NaN()
-		if d := r.Cells[column].Diff; b.evidenced("completion_TPS", "", column) != nil {
-			share = d.Rel
-		}
-		out = append(out, r.tell(column, share))
 	}
 	return out
 }
@@ -142,13 +149,10 @@ func (b *builder) positions(column int) []Finding {
 		}
 		changed := slices.Clone(base)
 		changed[i] = r.Cells[column].Level
-		share := math.NaN()
-		if b.evidenced("completion_TPS", "", column) != nil {
-			share = tokens(changed)/tokens(base) - 1
-		}
-		out = append(out, r.tell(column, share))
+		out = append(out, b.tell(r, column, tokens(changed)/tokens(base)-1))
 	}
-	return out
+	slices.SortStableFunc(out, func(x, y Finding) int { return cmp.Compare(weightOf(y.Share), weightOf(x.Share)) })
+	return out[:min(len(out), maxPositions)]
 }
 
 // timers turns a timer's mean into time per step, and that into a share of the step.
@@ -190,7 +194,7 @@ func (b *builder) timers(column int) []Finding {
 			if inside/c.ms > 0.7 {
 				continue // its parts are in the list
 			}
-			out = append(out, c.row.timer(column, c.ms, step, b.evidenced("completion_TPS", "", column) != nil))
+			out = append(out, b.timer(c.row, column, c.ms, step))
 		}
 	}
 	return out
@@ -198,18 +202,17 @@ func (b *builder) timers(column int) []Finding {
 
 // timer words one timer's change. A longer step means fewer of them: the share is
 // step ÷ (step + change) − 1.
-func (r *Row) timer(column int, ms float64, step *Row, throughput bool) Finding {
+func (b *builder) timer(r *Row, column int, ms float64, step *Row) Finding {
 	share := math.NaN()
-	if step != nil && step.Cells[0].OK && !math.IsNaN(ms) && step.Cells[0].Level+ms > 0 && throughput && r.Metric.Section == ledger.CPU {
+	if step != nil && step.Cells[0].OK && !math.IsNaN(ms) && step.Cells[0].Level+ms > 0 && r.Metric.Section == ledger.CPU {
 		share = step.Cells[0].Level/(step.Cells[0].Level+ms) - 1
 	}
-	f := r.tell(column, share)
+	var more Words
 	if !math.IsNaN(ms) {
 		per := plus(ms) + Figure(ms, "ms")
-		f.Text.EN = strings.TrimSuffix(f.Text.EN, ".") + ", " + per + " a step."
-		f.Text.ZH = strings.TrimSuffix(f.Text.ZH, "。") + "，每步 " + per + "。"
+		more = Words{EN: ", " + per + " a step", ZH: "，每步 " + per}
 	}
-	return f
+	return b.tellMore(r, column, share, more)
 }
 
 // others are evidenced changes that explain throughput without a number for how much.
@@ -221,9 +224,9 @@ func (b *builder) others(column int) []Finding {
 			if !r.Cells[column].Verdict.Evidenced() || r.Cells[column].Diff == nil {
 				continue
 			}
-			if slices.Contains([]string{"preempted", "pending", "chunked", "prefill_share", "graph_replay_share", "moe_lb",
+			if slices.Contains([]string{"running", "preempted", "pending", "chunked", "prefill_share", "graph_replay_share", "moe_lb",
 				"eplb_balancedness", "gpu_sm_clock", "gpu_throttle", "retracted", "paused", "nccl_total", "draft_overhead"}, r.Metric.Key) {
-				out = append(out, r.tell(column, math.NaN()))
+				out = append(out, b.tell(r, column, math.NaN()))
 			}
 		}
 	}
