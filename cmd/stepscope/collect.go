@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/stepscope/stepscope/collector"
 	"github.com/stepscope/stepscope/collector/config"
@@ -70,7 +71,7 @@ func (c *CollectCmd) Run(ctx context.Context, streams *IO) (err error) {
 	if c.DB != "" {
 		link, closing, err = c.intoDatabase(ctx)
 	} else {
-		link, closing, err = c.overHTTP(lasting, stopCollecting)
+		link, closing, err = c.overHTTP(lasting, stopCollecting, log)
 	}
 	if err != nil {
 		stop(nil)
@@ -87,8 +88,9 @@ func (c *CollectCmd) Run(ctx context.Context, streams *IO) (err error) {
 	if cause := context.Cause(collecting); ctx.Err() == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		err = errors.Join(err, cause)
 	}
+	err = errors.Join(err, closing())
 	stop(nil)
-	return errors.Join(err, closing())
+	return err
 }
 
 func (c *CollectCmd) config() (cfg *config.Config, err error) {
@@ -135,7 +137,7 @@ func (c *CollectCmd) intoDatabase(ctx context.Context) (wire.Link, func() error,
 }
 
 // overHTTP delivers to a server by way of a spool.
-func (c *CollectCmd) overHTTP(ctx context.Context, fail context.CancelCauseFunc) (wire.Link, func() error, error) {
+func (c *CollectCmd) overHTTP(ctx context.Context, fail context.CancelCauseFunc, log *slog.Logger) (wire.Link, func() error, error) {
 	s, err := spool.Open(c.Spool, spool.Options{Max: int64(c.SpoolMax)})
 	if err != nil {
 		return nil, nil, err
@@ -153,8 +155,18 @@ func (c *CollectCmd) overHTTP(ctx context.Context, fail context.CancelCauseFunc)
 		}
 	})
 	return link, func() error {
+		began := time.Now()
+		for s.Stats().Batches > 0 && time.Since(began) < lastSending {
+			time.Sleep(lastSending / 100)
+		}
+		if left := s.Stats().Batches; left > 0 {
+			log.Warn("the server has not taken everything yet; the rest is sent at the next start", "batches", left, "spool", c.Spool)
+		}
 		stop()
 		forwarding.Wait()
 		return s.Close()
 	}, nil
 }
+
+// lastSending is how long the command goes on at its end to empty the spool.
+const lastSending = 5 * time.Second

@@ -73,6 +73,49 @@ func TestCollectStandardInput(t *testing.T) {
 	}
 }
 
+// From a pipe to a server: the command ends when the server has all of it, and leaves it in the spool when there is none.
+func TestCollectToServer(t *testing.T) {
+	dir := t.TempDir()
+	_, lines, _ := command(t, "engine", "--seed", "1", "--steps", "500", "--profile-port-base", "0")
+	collect := func(url string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		code := run(t.Context(), []string{"collect", "--server", url, "--deployment", "piped", "--log", "-", "--spool", filepath.Join(dir, "spool")},
+			&IO{In: strings.NewReader(lines), Out: &out, Err: &errs})
+		if code != 0 {
+			t.Fatalf("exit code %d: %s", code, errs.String())
+		}
+		return errs.String()
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	r, w := io.Pipe()
+	done := make(chan int, 1)
+	go func() {
+		defer w.Close()
+		done <- run(ctx, []string{"serve", "--addr", "127.0.0.1:0", "--db", filepath.Join(dir, "s.db")}, &IO{Out: w, Err: io.Discard})
+	}()
+	line := make([]byte, 200)
+	n, err := r.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(string(line[:n]))
+	if said := collect(address); strings.Contains(said, "not taken everything") {
+		t.Errorf("with a server the command says %s", said)
+	}
+	if page := get(t, address+"/fleet"); !strings.Contains(page, "piped") {
+		t.Error("the fleet page lacks the deployment")
+	}
+	stop()
+	if code := <-done; code != 0 {
+		t.Errorf("the server's exit code is %d", code)
+	}
+	if said := collect(address); !strings.Contains(said, "sent at the next start") {
+		t.Errorf("without a server the command says %s", said)
+	}
+}
+
 // The demo shows two simulated deployments with a history, and leaves nothing behind.
 func TestDemo(t *testing.T) {
 	tmp := t.TempDir()
