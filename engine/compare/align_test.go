@@ -3,6 +3,7 @@ package compare
 import (
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stepscope/stepscope/engine/ledger"
@@ -150,5 +151,24 @@ func TestRowOrder(t *testing.T) {
 	slices.SortFunc(got, byLabel)
 	if want := []string{"1", "2", "10", "a", "b"}; !slices.Equal(got, want) {
 		t.Errorf("labels are sorted as %v, want %v", got, want)
+	}
+}
+
+// TestManyLabels: a log with endless names does not make an endless table.
+func TestManyLabels(t *testing.T) {
+	side := func(from, n int) Side {
+		e := Engine{Kind: "deepinfer"}
+		for i := range n {
+			c := flat("nccl_group", "", 1, 2)
+			c.Label = strconv.Itoa(from + i)
+			e.Series = append(e.Series, c)
+		}
+		return Side{From: 1, To: 2, Engines: []Engine{e}}
+	}
+	// 1 … 100 and 91 … 190: ten are on both sides.
+	table := compared(t, Options{}, side(1, 100), side(91, 100))
+	rows := table.Groups[0].Rows
+	if len(rows) != maxLabels || table.LeftRows != 190-maxLabels || rows[len(rows)-1].Label != "100" {
+		t.Errorf("%d rows to %q, %d left out; want %d to 100, %d left out", len(rows), rows[len(rows)-1].Label, table.LeftRows, maxLabels, 190-maxLabels)
 	}
 }

@@ -123,5 +123,9 @@ func (b *builder) method() Method {
 		ZH: fmt.Sprintf("全表 %d 项检验合计出现误判的概率不超过 %s：%d 项主要指标分享一半，其余 %d 项分享另一半（加权 Bonferroni）。每行较宽的区间即结论所依据的区间。",
 			len(b.trials), Figure(b.opt.FamilyLevel, string(ledger.Share)), heads, rest),
 	}
+	if n := b.table.LeftRows; n > 0 {
+		m.Family.EN += fmt.Sprintf(" %d rows were left out: a metric has at most %d labels here.", n, maxLabels)
+		m.Family.ZH += fmt.Sprintf("另有 %d 行未列出：此处每个指标最多 %d 个标签。", n, maxLabels)
+	}
 	return m
 }

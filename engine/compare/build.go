@@ -65,7 +65,9 @@ type builder struct {
 // rows makes all groups, with levels and untested differences.
 func (b *builder) rows() {
 	byGroup := make(map[ledger.Group][]Row)
-	for _, r := range b.measureRows(rowIDs(b.views, b.opt.Metrics)) {
+	ids, left := rowIDs(b.views, b.opt.Metrics)
+	b.table.LeftRows = left
+	for _, r := range b.measureRows(ids) {
 		byGroup[r.Metric.Group] = append(byGroup[r.Metric.Group], r)
 	}
 	for _, key := range histogramKeys(b.views, b.opt.Metrics) {

@@ -9,6 +9,7 @@ type jsonTable struct {
 	Fairness jsonFairness  `json:"fairness"`
 	Where    []jsonFinding `json:"where"`
 	Groups   []jsonGroup   `json:"groups"`
+	LeftRows int           `json:"left_rows,omitempty"`
 	Method   jsonMethod    `json:"method"`
 }
 
@@ -155,7 +156,7 @@ type jsonMethod struct {
 
 // document is the table as JSON has it.
 func (t *Table) document() jsonTable {
-	d := jsonTable{Answer: t.findings(t.Answer), Where: t.findings(t.Where), Method: jsonMethod{number(t.Method.Level), t.Method.Tests,
+	d := jsonTable{LeftRows: t.LeftRows, Answer: t.findings(t.Answer), Where: t.findings(t.Where), Method: jsonMethod{number(t.Method.Level), t.Method.Tests,
 		jsonWords(t.Method.Blocks), jsonWords(t.Method.Family)}, Columns: []jsonColumn{}, Groups: []jsonGroup{}}
 	for _, c := range t.Columns {
 		d.Columns = append(d.Columns, jsonColumn{c.Letter, c.Name, c.Spec, c.Deployment, c.Baseline, moment(c.From), moment(c.To), c.Engines,

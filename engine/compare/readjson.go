@@ -32,7 +32,7 @@ func ReadJSON(r io.Reader) (*Table, error) {
 	if n < MinColumns || n > MaxColumns {
 		return nil, fmt.Errorf("reading a comparison: it has %d columns, not %d to %d", n, MinColumns, MaxColumns)
 	}
-	t := &Table{Method: Method{float64(d.Method.Level), d.Method.Tests, Words(d.Method.Blocks), Words(d.Method.Family)}}
+	t := &Table{LeftRows: d.LeftRows, Method: Method{float64(d.Method.Level), d.Method.Tests, Words(d.Method.Blocks), Words(d.Method.Family)}}
 	for i, c := range d.Columns {
 		from, err1 := time.Parse(time.RFC3339Nano, c.From)
 		to, err2 := time.Parse(time.RFC3339Nano, c.To)

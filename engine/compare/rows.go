@@ -71,24 +71,32 @@ func order() []string {
 	return keys
 }
 
-// rowIDs lists the rows that the sides' series make, in reading order.
-func rowIDs(views []*view, wanted []string) []rowID {
-	labels := make(map[string]map[string]bool)
+// maxLabels bounds the rows of one metric: labels come from logs that anybody may write
+// to, and each row costs time and makes all others weaker.
+const maxLabels = 64
+
+// rowIDs lists the rows that the sides' series make, in reading order, and how many were
+// left out.
+func rowIDs(views []*view, wanted []string) (rows []rowID, left int) {
+	labels := make(map[string]map[string]int) // in how many columns
 	kinds := make(map[string]map[StepKind]bool)
 	for _, v := range views {
+		seen := make(map[seriesID]bool)
 		for _, engine := range v.series {
 			for id, s := range engine {
 				if labels[id.key] == nil {
-					labels[id.key], kinds[id.key] = make(map[string]bool), make(map[StepKind]bool)
+					labels[id.key], kinds[id.key] = make(map[string]int), make(map[StepKind]bool)
 				}
-				labels[id.key][id.label] = true
+				if !seen[id] {
+					seen[id] = true
+					labels[id.key][id.label]++
+				}
 				for _, k := range kindsOf(s) {
 					kinds[id.key][k] = true
 				}
 			}
 		}
 	}
-	var rows []rowID
 	for _, key := range order() {
 		m, _ := definition(key)
 		if len(wanted) > 0 && !slices.Contains(wanted, key) || labels[key] == nil {
@@ -98,13 +106,20 @@ func rowIDs(views []*view, wanted []string) []rowID {
 		if m.Steps == ledger.SameKind {
 			of = slices.Sorted(maps.Keys(kinds[key]))
 		}
-		for _, label := range slices.SortedFunc(maps.Keys(labels[key]), byLabel) {
+		names := slices.SortedFunc(maps.Keys(labels[key]), byLabel)
+		if len(names) > maxLabels {
+			slices.SortStableFunc(names, func(a, b string) int { return labels[key][b] - labels[key][a] }) // those of all columns first
+			left += (len(names) - maxLabels) * len(of)
+			names = names[:maxLabels]
+			slices.SortFunc(names, byLabel)
+		}
+		for _, label := range names {
 			for _, kind := range of {
 				rows = append(rows, rowID{seriesID{key, label}, kind})
 			}
 		}
 	}
-	return rows
+	return rows, left
 }
 
 // kindsOf lists the kinds of steps that a series has samples of.

@@ -12,6 +12,7 @@ type Table struct {
 	Fairness Fairness
 	Where    []Finding // what explains the answer, largest contribution first; only evidenced differences
 	Groups   []Group
+	LeftRows int // rows beyond the bound on labels of one metric
 	Method   Method
 }
 
