@@ -150,9 +150,13 @@ func (s *state) target(kind string, now time.Time) wire.Target {
 	case now.Sub(s.last) > max(quietTimes*s.pace, quietLeast):
 		t.Health = wire.Quiet
 	}
-	if s.offClock > wrongZone {
-		say(fmt.Sprintf("%s: the lines' times are %v ahead of this machine's clock", s.path, s.offClock.Round(time.Minute)),
-			"Set the zone of this log's clock in the configuration.")
+	if off := s.offClock; off.Abs() > wrongZone {
+		where := "ahead of"
+		if off < 0 {
+			where = "behind"
+		}
+		say(fmt.Sprintf("%s: the lines' times are %v %s this machine's clock", s.path, off.Abs().Round(time.Minute), where),
+			"Set the zone of this log's clock in the configuration, or correct the clock.")
 	}
 	if s.bad != "" {
 		say(fmt.Sprintf("%d lines could not be read, the last for %s", s.counts.Unreadable, s.bad),
