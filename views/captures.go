@@ -33,7 +33,8 @@ type CaptureForm struct {
 	Steps      int
 	OutputDir  string
 	Note       string
-	Idle       []string // engines without load that a request was refused for
+	Idle       []string      // engines without load that a request was refused for
+	StepTime   time.Duration // of a step of the slowest engine lately, 0 unknown
 }
 
 // CaptureEngine is an engine of the chosen deployment.
@@ -44,6 +45,7 @@ type CaptureEngine struct {
 	Idle             bool   // its newest figure says that nothing runs
 	Busy             int64  // id of a capture under way, 0 none
 	Chosen           bool
+	StepBytes        int64 // of a step in its trace, 0 unknown
 }
 
 // can says whether the engine can be captured now.
@@ -75,10 +77,6 @@ type Capture struct {
 	More            []string // of other ranks
 }
 
-// BytesPerStep is the size of a step in a DeepInfer trace, measured; other
-// engines' steps differ too much to promise anything.
-const BytesPerStep = 4_900_000
-
 // MaxCaptureSteps is the most an engine records.
 const MaxCaptureSteps = 50
 
@@ -102,14 +100,31 @@ func (f CaptureForm) idleNow() (names []string) {
 	return names
 }
 
-// expected says what comes of the form's steps.
+// expected says how large the traces of the ticked engines get; engines whose
+// traces' size nobody can tell beforehand are left out.
 func (f CaptureForm) expected(p Page) string {
-	n := max(1, f.chosen())
-	each := int64(f.Steps) * BytesPerStep
+	n, each := 0, int64(0)
+	for _, e := range f.Engines {
+		if e.Chosen && e.can() && e.StepBytes > 0 {
+			n++
+			each = int64(f.Steps) * e.StepBytes
+		}
+	}
+	if n == 0 {
+		return p.t("capture.expect_unknown")
+	}
 	return p.t("capture.expect", strconv.Itoa(f.Steps), megabytes(each), strconv.Itoa(n), megabytes(each*int64(n)))
 }
 
-// open is the address of the viewer with a stored trace.
+// recording says how long an engine is slowed down.
+func (f CaptureForm) recording(p Page) string {
+	if f.StepTime <= 0 {
+		return p.t("capture.recording_unknown")
+	}
+	return p.t("capture.recording", seconds(time.Duration(f.Steps)*f.StepTime), Sig3(f.StepTime.Seconds()*1000))
+}
+
+// openTrace is the address of the viewer with a stored trace.
 func openTrace(id string) templ.SafeURL {
 	return templ.SafeURL(KeptTrace{ID: id}.open())
 }

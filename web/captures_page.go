@@ -63,6 +63,9 @@ func (s *Server) renderCaptures(c echo.Context, status int, form views.CaptureFo
 	if v.Form.Engines, err = s.captureEngines(c, own, named); err != nil {
 		return err
 	}
+	if v.Form.StepTime, err = s.stepTime(c, own); err != nil {
+		return err
+	}
 	q := store.CaptureQuery{Deployment: v.Only, Limit: capturesShown}
 	if before, err := strconv.ParseInt(c.QueryParam("before"), 10, 64); err == nil && before > 0 {
 		q.Before, v.Later = before, true
@@ -109,10 +112,34 @@ func (s *Server) captureEngines(c echo.Context, own []store.Engine, named []stri
 		collector, why := s.hub.CanCapture(e.EngineKey)
 		list = append(list, views.CaptureEngine{
 			Name: e.Name, Kind: e.Kind, Role: e.Role, Collector: collector, Why: why, Idle: slices.Contains(idle, e.Name),
-			Busy: busy[e.EngineKey], Chosen: len(named) == 0 || slices.Contains(named, e.Name),
+			StepBytes: wire.Expect(e.Kind, 1, 0).Bytes, Busy: busy[e.EngineKey], Chosen: len(named) == 0 || slices.Contains(named, e.Name),
 		})
 	}
 	return list, nil
+}
+
+// stepTime is how long a step of the slowest of some engines takes, by what they
+// logged lately; 0 when none says.
+func (s *Server) stepTime(c echo.Context, engines []store.Engine) (time.Duration, error) {
+	if len(engines) == 0 {
+		return 0, nil
+	}
+	ids := make([]int64, len(engines))
+	for i, e := range engines {
+		ids[i] = e.ID
+	}
+	latest, err := s.samples.Latest(c.Request().Context(), ids, []string{"avg_SPS"}, s.now().Add(-idleWindow).UnixNano())
+	if err != nil {
+		return 0, storeError(err)
+	}
+	var slowest time.Duration
+	for _, l := range latest {
+		// Slower than a step a minute is an idle engine's figure.
+		if l.Value > 1.0/60 {
+			slowest = max(slowest, time.Duration(float64(time.Second)/l.Value))
+		}
+	}
+	return slowest, nil
 }
 
 // captureGroups puts the captures of one request together, newest request

@@ -37,8 +37,8 @@ var collectorTexts = map[string]text{
 	"collector.unreadable_def": {"Lines that look like the engine's and could not be read; they are events of the engine, with the reason.", "形似引擎输出但无法读取的行；作为引擎的事件记录，并附原因。"},
 	"collector.notes":          {"Problems and notes", "问题与说明"},
 	"collector.can_capture":    {"traces can be captured through {0}", "可通过 {0} 采集 trace"},
-	"collector.missing":        {"{0} metrics not exposed", "{0} 个指标未提供"},
-	"collector.unknown":        {"{0} series without a definition, kept under their own names", "{0} 个序列没有定义，以原名保存"},
+	"collector.missing":        {"metrics not exposed: {0}", "{0} 个指标未提供"},
+	"collector.unknown":        {"series without a definition, kept under their own names: {0}", "{0} 个序列没有定义，以原名保存"},
 	"collector.times":          {"{0} times in a row", "连续 {0} 次"},
 	"collector.more":           {"{0} more: search to see them", "还有 {0} 个：请搜索查看"},
 

@@ -45,17 +45,21 @@ function startForm(form: HTMLFormElement): void {
   const steps = form.querySelector<HTMLInputElement>("input[name=steps]")!;
   const submit = form.querySelector<HTMLButtonElement>("button[type=submit]")!;
   const expect = maybeID("expect")!;
-  const perStep = Number(expect.dataset["bytes"]) / 1e6;
-  /** The server's sentence with places for its four numbers: steps, MB each, engines, MB in all. */
-  const template = expect.dataset["template"] ?? "";
+  const recording = maybeID("recording")!;
+  const seconds = Number(recording.dataset["step"]);
+  const fill = (template: string, values: readonly string[]) => template.replace(/\{(\d)\}/g, (_, i: string) => values[Number(i)] ?? "");
+  const short = (x: number) => String(x < 10 ? Number(x.toFixed(2)) : Math.round(x));
   const say = () => {
-    const count = boxes.filter((b) => b.checked).length;
-    submit.disabled = count === 0;
+    const chosen = boxes.filter((b) => b.checked);
+    submit.disabled = chosen.length === 0;
     const n = steps.valueAsNumber;
-    if (!Number.isInteger(n) || n < 1 || n > Number(steps.max) || template === "") return;
-    const each = n * perStep;
-    const numbers = [n, each, count, each * count].map((x) => String(x < 10 ? Number(x.toFixed(2)) : Math.round(x)));
-    expect.textContent = template.replace(/\{(\d)\}/g, (_, i: string) => numbers[Number(i)] ?? "");
+    if (!Number.isInteger(n) || n < 1 || n > Number(steps.max)) return;
+    // Sizes are known of some kinds of engines only; those have the same size a step.
+    const known = chosen.map((b) => Number(b.dataset["bytes"]) / 1e6).filter((mb) => mb > 0);
+    const each = n * (known[0] ?? 0);
+    expect.textContent =
+      known.length === 0 ? expect.dataset["unknown"]! : fill(expect.dataset["template"]!, [String(n), short(each), String(known.length), short(each * known.length)]);
+    if (seconds > 0) recording.textContent = fill(recording.dataset["template"]!, [`${short(n * seconds)} s`, short(seconds * 1000)]);
   };
   form.addEventListener("input", say);
   for (const [action, on] of [["all", true], ["none", false]] as const) {
