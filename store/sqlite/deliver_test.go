@@ -50,7 +50,7 @@ func wantAdvice(t *testing.T, s *Store, err, sentinel error, next string) {
 }
 
 func TestDeliverDiskFull(t *testing.T) {
-	s := smallDisk(t, 18*mib) // 16 of them stay free
+	s := smallDisk(t, 17*mib+mib/2) // 16 of them stay free
 	n := 1
 	for ; n < 10_000; n++ {
 		if _, err := s.Deliver(t.Context(), "node", numbered(n)); err != nil {

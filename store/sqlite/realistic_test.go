@@ -25,7 +25,7 @@ type simulated struct {
 	samples int // values that are not absent
 }
 
-var simulateOnce = sync.OnceValues(func() (*simulated, error) { return simulate(1, time.Duration(simulatedFor)) })
+var simulateOnce = sync.OnceValues(func() (*simulated, error) { return simulate(1, time.Duration(simulatedFor())) })
 
 // simulate runs engines for a while of their clocks, as fast as it goes.
 func simulate(engines int, d time.Duration) (*simulated, error) {
@@ -52,7 +52,13 @@ func simulate(engines int, d time.Duration) (*simulated, error) {
 // t0 is a whole day: 2026-03-01 00:00 UTC.
 const t0 = int64(1_772_323_200_000_000_000)
 
-const simulatedFor = 2 * hour
+// simulatedFor is how much of their time the engines are run, over and over again.
+func simulatedFor() int64 {
+	if testing.Short() {
+		return hour / 4
+	}
+	return 2 * hour
+}
 
 // rowParser turns the lines that a fleet writes into rows.
 type rowParser struct {
@@ -138,12 +144,12 @@ func deliverDay(t testing.TB, st store.Samples, engines, thin int, sections ...s
 		}
 		b.Rows = b.Rows[:0]
 	}
-	for part := int64(0); part < day/simulatedFor; part++ {
+	for part := range day / simulatedFor() {
 		for i, r := range sim.rows {
 			if i/3%thin != 0 || !slices.Contains(sections, sim.layouts[r.Layout].Section) {
 				continue
 			}
-			r.Time += part * simulatedFor
+			r.Time += part * simulatedFor()
 			r.Step += part * 100_000
 			for _, v := range r.Values {
 				if v == v {

@@ -181,7 +181,11 @@ func (o *oracle) check(t *testing.T, st store.Samples, when string, q store.Poin
 // testOracle delivers random batches, early, late and out of order, and asks
 // random questions before and after each Maintain.
 func testOracle(t *testing.T, open Open) {
-	for seed := range uint64(4) {
+	seeds := uint64(4)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) { oracleRun(t, open, seed) })
 	}
 }
