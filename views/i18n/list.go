@@ -30,6 +30,7 @@ var listTexts = map[string]text{
 	"list.edit_of":       {"Edit {0}", "编辑 {0}"},
 	"list.open_of":       {"Open {0}", "打开 {0}"},
 	"list.download_of":   {"Download {0}", "下载 {0}"},
+	"list.compare_of":    {"Compare {0} with another trace", "将 {0} 与其他 trace 比较"},
 	"list.delete_of":     {"Delete {0}", "删除 {0}"},
 	"list.unnamed":       {"(no name)", "（无名称）"},
 }

@@ -2,6 +2,7 @@
 
 import type { Part } from "./dom";
 import { percent, time } from "./format";
+import { healthText } from "./health";
 import { harmless } from "./names";
 import { d } from "./pairstrings";
 import { t } from "./strings";
@@ -33,7 +34,7 @@ export function notes(c: Compared): Note[] {
   const out: Note[] = [];
   const sides = [["a", c.a], ["b", c.b]] as const;
   for (const [side, s] of sides) {
-    if (s.health.verdict === "unusable") out.push({ level: "bad", title: d.notes.unusable(letters[side]), text: t.health.verdicts["unusable"] ?? "" });
+    if (s.health.verdict === "unusable") out.push({ level: "bad", title: d.notes.unusable(letters[side]), text: healthText(s.health) });
     if (!c.hasGPU[side]) out.push({ level: "bad", title: d.noGPU(letters[side]), text: d.noGPUWhy(s.links.launches) });
   }
   for (const row of kindRows(c.a, c.b)) {
