@@ -136,7 +136,7 @@ func TestCollectorPage(t *testing.T) {
 	if !strings.Contains(rows[0], "connection refused") || !strings.Contains(rows[0], "7 times in a row") || !strings.Contains(rows[0], "is the server running") {
 		t.Errorf("the one that is down stands first, with cause and next step: %q", rows[0])
 	}
-	if !strings.Contains(rows[1], "12,345") || !strings.Contains(rows[1], "540,000") || !strings.Contains(rows[1], "1 metrics not exposed") {
+	if !strings.Contains(rows[1], "12,345") || !strings.Contains(rows[1], "540,000") || !strings.Contains(rows[1], "metrics not exposed: 1") {
 		t.Errorf("the other: %q", rows[1])
 	}
 	// An open list stays open while figures change in place.
