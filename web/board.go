@@ -12,11 +12,11 @@ import (
 
 // The board's rhythm and what it looks back at.
 const (
-	boardEvery    = time.Second      // no more than one gathering in this time …
-	boardShare    = 4                // … nor in this many times what one takes
-	boardStale    = 10 * time.Second // older figures are not shown while new ones are gathered
-	boardPatience = 100 * time.Millisecond
-	latestWithin  = 10 * time.Minute // an older value is no longer "now"
+	boardEvery    = time.Second           // no more than one gathering in this time …
+	boardShare    = 4                     // … nor in this many times what one takes
+	boardStale    = 10 * time.Second      // younger figures are shown without any wait for new ones
+	boardPatience = 30 * time.Millisecond // longest wait of a page, which then shows older figures or none yet
+	latestWithin  = 10 * time.Minute      // an older value is no longer "now"
 	eventsWithin  = 15 * time.Minute
 	trendWithin   = 30 * time.Minute
 	trendPoints   = 30
@@ -115,9 +115,9 @@ func (b *board) edited() {
 	b.edits++
 }
 
-// get returns a snapshot. With fresh it is no older than the rhythm; without, a
-// somewhat older one will do while the next is gathered, and nil when the very
-// first gathering takes longer than a page may.
+// get returns a snapshot. With fresh it is no older than the rhythm; without, an
+// older one will do when the next takes longer than a page may wait, and nil
+// while the very first is gathered: the page's script asks for a fresh one.
 func (b *board) get(ctx context.Context, fresh bool) (*snapshot, error) {
 	for {
 		b.mu.Lock()
@@ -143,13 +143,13 @@ func (b *board) get(ctx context.Context, fresh bool) (*snapshot, error) {
 			return s, nil
 		}
 		var tooLong <-chan time.Time
-		if s == nil && !fresh {
+		if !fresh && (usable || s == nil) {
 			tooLong = time.After(boardPatience)
 		}
 		select {
 		case <-run.done:
 		case <-tooLong:
-			return nil, nil
+			return s, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

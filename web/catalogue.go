@@ -12,7 +12,7 @@ import (
 // How long a deployment's list of columns is used, and how long a page waits for a new one.
 const (
 	catalogueLife  = 30 * time.Second
-	cataloguePause = 100 * time.Millisecond
+	cataloguePause = 30 * time.Millisecond
 	maxCatalogues  = 128
 )
 
@@ -53,21 +53,25 @@ func (c *catalogues) get(ctx context.Context, st store.Samples, key string, s st
 	}
 	before := e.before
 	c.mu.Unlock()
+	if before != nil {
+		select {
+		case <-e.done:
+		case <-before.done:
+			// Columns hardly ever change: the old list will do meanwhile.
+			if before.err == nil {
+				return before.result, nil
+			}
+		default:
+		}
+	}
 	select {
 	case <-e.done:
 		return e.result, e.err
 	case <-time.After(cataloguePause):
+		return nil, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if before != nil {
-		select {
-		case <-before.done:
-			return before.result, before.err
-		default:
-		}
-	}
-	return nil, nil
 }
 
 func (e *catalogueEntry) make(ctx context.Context, st store.Samples, s store.Selection) {
