@@ -143,6 +143,21 @@ func (a Absent) name(p Page) string {
 	return harmless(a.Key)
 }
 
+// nameTail is how many letters of a long name's end stay in sight: a path's end
+// tells it from its neighbours.
+const nameTail = 26
+
+// parts are a long name's beginning, which may be cut by its column, and its end;
+// a short name has no beginning.
+func (t Target) parts(p Page) (head, tail string) {
+	runes := []rune(shown(p, t.Name))
+	if len(runes) <= nameTail+8 {
+		return "", string(runes)
+	}
+	cut := len(runes) - nameTail
+	return string(runes[:cut]), string(runes[cut:])
+}
+
 // lag prints how far reading is behind, from a second on.
 func (t Target) lag(p Page) string {
 	if t.Lag < time.Second {

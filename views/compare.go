@@ -116,9 +116,9 @@ func (v Compare) set(p Page, key, value string) templ.SafeURL {
 // export is the address of the comparison as a file.
 func (v Compare) export(p Page, format string) templ.SafeURL {
 	q := url.Values{"c": v.specs(), "format": {format}, "lang": {string(p.Lang)}}
-	for _, key := range []string{"per", "range", "from", "to"} {
-		if value := p.Query.Get(key); value != "" {
-			q.Set(key, value)
+	for _, key := range []string{"per", "metric", "since", "range", "from", "to"} {
+		if values := p.Query[key]; len(values) > 0 {
+			q[key] = values
 		}
 	}
 	return templ.SafeURL((&url.URL{Path: "/api/compare", RawQuery: q.Encode()}).String())
@@ -206,14 +206,6 @@ func anchor(id string) string {
 		}
 	}
 	return b.String()
-}
-
-// percentOf prints a finding's share, or "".
-func percentOf(share float64) string {
-	if math.IsNaN(share) || share == 0 {
-		return ""
-	}
-	return Sig3(100*share) + " %"
 }
 
 // orAll names the empty choice.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -41,6 +42,8 @@ func (s *Server) comparePage(c echo.Context) error {
 	}
 	p := s.page(c, "compare", "compare.title")
 	p.Range = &r
+	p.Query = maps.Clone(p.Query)
+	p.Query.Del("part") // links of the part lead to whole pages
 	v := views.Compare{
 		Columns: compareColumns(c.QueryParams()["c"]), Per: compare.Per(c.QueryParam("per")), Align: c.QueryParam("align"), Show: c.QueryParam("show"),
 		Baselines: map[string][]string{},
@@ -101,7 +104,7 @@ func (s *Server) fillCompare(c echo.Context, r views.Range, v *views.Compare) (s
 		v.Table, v.Took = got.table, got.took
 	}
 	q := url.Values{}
-	for _, key := range []string{"c", "per", "range", "from", "to"} {
+	for _, key := range []string{"c", "per", "metric", "since", "range", "from", "to"} {
 		if list := c.QueryParams()[key]; len(list) > 0 {
 			q[key] = list
 		}

@@ -17,13 +17,18 @@ import (
 
 // compareQuery is a comparison as an address asks for it. ?c= is a column as
 // compare.ParseColumn reads it, repeated; a column without a time of its own has
-// the page's (?range= or ?from=&to=).
+// the page's (?range= or ?from=&to=), or ?since=, a length such as 1h that ends
+// now. ?metric=, repeated, narrows it to some keys.
 type compareQuery struct {
-	Specs []compare.ColumnSpec
-	Per   compare.Per
-	Now   time.Time
-	Since time.Duration // of columns without a time of their own
+	Specs   []compare.ColumnSpec
+	Per     compare.Per
+	Metrics []string // keys; empty: all
+	Now     time.Time
+	Since   time.Duration // of columns without a time of their own
 }
+
+// maxMetrics is how many keys a comparison can be narrowed to.
+const maxMetrics = 500
 
 // key tells comparisons apart. Times that end now are the same for a few seconds.
 func (q compareQuery) key() string {
@@ -33,7 +38,7 @@ func (q compareQuery) key() string {
 		b.WriteString(strconv.Quote(s.String()))
 		relative = relative || s.Baseline == "" && s.From.IsZero()
 	}
-	fmt.Fprintf(&b, " %s %s", q.Per, q.Since)
+	fmt.Fprintf(&b, " %s %s %q", q.Per, q.Since, q.Metrics)
 	if relative {
 		fmt.Fprintf(&b, " %d", q.Now.Unix())
 	}
@@ -49,6 +54,16 @@ func readCompare(values url.Values, r views.Range, now time.Time) (compareQuery,
 	if !slices.Contains(views.Pers, q.Per) {
 		return bad(fmt.Errorf("per is %.40q", q.Per), "give gpu, engine or token, or leave it out")
 	}
+	if since := values.Get("since"); since != "" {
+		length, err := compare.ParseColumn("x@-" + since)
+		if err != nil || length.Since == 0 {
+			return bad(fmt.Errorf("since is %.40q", since), "give a length of time such as 15m, 1h or 7d")
+		}
+		q.Since = length.Since
+	}
+	if q.Metrics = values["metric"]; len(q.Metrics) > maxMetrics {
+		return bad(fmt.Errorf("%d metrics are named", len(q.Metrics)), fmt.Sprintf("name at most %d, or none for all", maxMetrics))
+	}
 	specs, err := compare.ParseColumns(values["c"])
 	if err != nil {
 		return bad(err, "choose two to six columns above")
@@ -56,7 +71,7 @@ func readCompare(values url.Values, r views.Range, now time.Time) (compareQuery,
 	for i := range specs {
 		s := &specs[i]
 		// The page's own range has fixed ends, others end now.
-		if r.Key == "own" && s.Baseline == "" && s.Since == 0 && s.From.IsZero() {
+		if r.Key == "own" && values.Get("since") == "" && s.Baseline == "" && s.Since == 0 && s.From.IsZero() {
 			s.From, s.To = r.From, r.To
 		}
 	}

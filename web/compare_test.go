@@ -137,6 +137,21 @@ func TestCompareRefusesInPlace(t *testing.T) {
 	}
 }
 
+func TestCompareNarrowed(t *testing.T) {
+	s, _ := comparing(t)
+	res, body := s.do(http.MethodGet, "/api/compare?c=old&c=new&since=30m&metric=avg_SPS&format=csv", nil)
+	if res.StatusCode != http.StatusOK || !strings.Contains(body, "avg_SPS") || strings.Contains(body, "completion_TPS") {
+		t.Errorf("only avg_SPS: %s: %s", res.Status, body)
+	}
+	body = s.compared("/compare?c=old&c=new&since=30m")
+	if !strings.Contains(body, "2026-03-01 11:30:00–12:00:00") {
+		t.Error("since=30m does not cover the last half hour")
+	}
+	if strings.Contains(body, "part=body") {
+		t.Error("links of the part lead to the bare part")
+	}
+}
+
 func TestCompareAPIFormats(t *testing.T) {
 	s, _ := comparing(t)
 	for format, kind := range map[string]string{"": "application/json", "json": "application/json", "csv": "text/csv", "md": "text/markdown"} {

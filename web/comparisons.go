@@ -118,7 +118,7 @@ func (cs *comparisons) compute(c *comparison, q compareQuery) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), compareTimeout)
 	defer cancel()
-	list, err := sides.Load(ctx, cs.st, q.Specs, sides.Options{Now: q.Now, Since: q.Since})
+	list, err := sides.Load(ctx, cs.st, q.Specs, sides.Options{Now: q.Now, Since: q.Since, Metrics: q.Metrics})
 	if err != nil {
 		c.err = err
 		return
@@ -126,7 +126,7 @@ func (cs *comparisons) compute(c *comparison, q compareQuery) {
 	for i := range list {
 		c.steps = append(c.steps, stepMarks(list[i].Engines))
 	}
-	c.table, c.err = compare.Compare(list, compare.Options{Per: q.Per})
+	c.table, c.err = compare.Compare(list, compare.Options{Per: q.Per, Metrics: q.Metrics})
 	c.took = time.Since(began)
 }
 

@@ -30,8 +30,6 @@ var compareTexts = map[string]text{
 	"compare.again":          {"Look again", "再看一次"},
 	"compare.answer":         {"Answer", "结论"},
 	"compare.where":          {"Where it comes from", "差异来自哪里"},
-	"compare.share":          {"about {0} of the difference", "约占差异的 {0}"},
-	"compare.share_def":      {"Estimated contribution to the relative difference of generated tokens per second.", "对每秒生成 token 数相对差异的估计贡献。"},
 	"compare.fair":           {"Is it a fair comparison?", "比较是否公平？"},
 	"compare.equal":          {"Should be equal", "应当相同"},
 	"compare.metrics":        {"Metrics", "指标"},
