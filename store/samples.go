@@ -163,7 +163,7 @@ const (
 	MaxPoints     = 4000
 )
 
-// PointsQuery asks for at most Points buckets of equal length for each engine and label.
+// PointsQuery asks for at most Points buckets of equal length for each engine and label; Grid says where they lie.
 type PointsQuery struct {
 	Selection
 	Points int   // 0 is DefaultPoints
@@ -175,7 +175,7 @@ type Bucket struct {
 	From                int64 // ns since 1970; the stretch is Points.Width long
 	N                   int64
 	Min, Max, Sum, Last float64
-	FirstStep, LastStep int64 // −1 without
+	FirstStep, LastStep int64 // of the first and the last sample; −1 without
 }
 
 // Points is one column of one engine, downsampled so that extremes survive.
@@ -195,7 +195,7 @@ type Latest struct {
 	Value      float64
 }
 
-// SeriesInfo says that a column exists and when it was first and last fed.
+// SeriesInfo says that a column has samples in a range and when it was first and last fed there.
 type SeriesInfo struct {
 	Engine int64
 	Column
@@ -205,7 +205,7 @@ type SeriesInfo struct {
 // Retention bounds what is kept. Zero values keep all.
 type Retention struct {
 	Raw      time.Duration // packed rows are compacted into hourly chunks after this; at least 2 h
-	Chunks   time.Duration // samples and events older than this go
+	Chunks   time.Duration // samples and events older than this go, samples up to a day later
 	Traces   time.Duration // traces older than this are deleted
 	MaxBytes int64         // of samples; the oldest hours go first
 }

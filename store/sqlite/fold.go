@@ -57,9 +57,9 @@ func (s *Store) fold(ctx context.Context, before int64) error {
 
 // storedBlock is a block as it is read to be folded.
 type storedBlock struct {
-	id, chunk, chunks int64
-	pieces            [][]byte
-	series            []packedSeries
+	id     int64
+	pieces [][]byte
+	series []packedSeries
 }
 
 func (s *Store) foldWindow(ctx context.Context, engine, start, span int64, level int) error {
@@ -136,7 +136,7 @@ func blocksIn(tx *sql.Tx, engine, from, to int64) (out []storedBlock, err error)
 	err = each(tx, func(scan scanner) error {
 		var b storedBlock
 		var data []byte
-		if err := scan(&b.id, &b.chunk, &b.chunks, &data); err != nil {
+		if err := scan(&b.id, &data); err != nil {
 			return err
 		}
 		total += int64(len(data))
@@ -145,7 +145,7 @@ func blocksIn(tx *sql.Tx, engine, from, to int64) (out []storedBlock, err error)
 		}
 		out = append(out, b)
 		return nil
-	}, `SELECT id, chunk, chunks, data FROM series_block WHERE engine = ? AND first >= ? AND first < ? ORDER BY id`, engine, from, to)
+	}, `SELECT id, data FROM series_block WHERE engine = ? AND first >= ? AND first < ? ORDER BY id`, engine, from, to)
 	for i := range out {
 		if err != nil {
 			break
