@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/engine/ledger"
 	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/views"
 )
 
 // The board's rhythm and what it looks back at.
@@ -65,7 +66,8 @@ type deploymentState struct {
 	store.Deployment
 	engines   []*engineState
 	baselines []store.Baseline
-	trend     []float64 // trendMetric of all engines together; NaN where there is none
+	trend     []float64             // trendMetric of all engines together; NaN where there is none
+	row       views.FleetDeployment // all of this as the pages show it, made once for all browsers
 }
 
 // engineState is one engine at that moment.
@@ -214,7 +216,13 @@ func (b *board) look(ctx context.Context) (*snapshot, error) {
 	if err := b.readLatest(ctx, s.at, byID); err != nil {
 		return nil, err
 	}
-	return s, b.trends.update(ctx, b.st, s)
+	if err := b.trends.update(ctx, b.st, s); err != nil {
+		return nil, err
+	}
+	for _, d := range s.deployments {
+		d.row = viewDeployment(d, s.at)
+	}
+	return s, nil
 }
 
 // readLatest adds the newest values and events of the engines that reported lately.

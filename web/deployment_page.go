@@ -1,11 +1,9 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -47,13 +45,10 @@ func (s *Server) deploymentPage(c echo.Context) error {
 		}
 		return s.render(c, http.StatusOK, views.DeploymentStory(p, story))
 	}
-	v := views.DeploymentView{FleetDeployment: viewDeployment(d, now), Columns: figureMetrics, Now: now,
+	v := views.DeploymentView{FleetDeployment: d.row, Columns: figureMetrics, Now: now,
 		X: choice(c.QueryParam("x"), "time", "step"), Only: choice(c.QueryParam("only"), "all", "prompt", "decode"),
 		Joined: choice(c.QueryParam("view"), "joined", "engines") == "joined"}
 	v.Open = true
-	slices.SortStableFunc(v.Engines, func(a, b views.FleetEngine) int {
-		return cmp.Or(cmp.Compare(b.Health, a.Health), cmp.Compare(a.Rank, b.Rank))
-	})
 	v.Verdict = verdict(d, now)
 	if part == "now" {
 		return s.render(c, http.StatusOK, views.DeploymentNow(p, v))
@@ -118,6 +113,7 @@ func (s *Server) deployment(ctx context.Context, name string, fresh bool) (*depl
 		for _, e := range engines {
 			state.engines = append(state.engines, &engineState{Engine: e})
 		}
+		state.row = viewDeployment(state, s.now())
 		return state, nil
 	}
 	return nil, deploymentError(store.ErrNotFound)

@@ -90,16 +90,16 @@ func fleetView(s *snapshot, search string, open, closed []string, now time.Time)
 	v.All = len(s.deployments)
 	match := matcher(search)
 	for _, d := range s.deployments {
-		row := viewDeployment(d, now)
+		row := d.row // its lists are shared: nothing here changes them
 		v.Engines += len(row.Engines)
 		for _, e := range row.Engines {
 			v.Healths[e.Health]++
 		}
 		// A deployment that matches by itself shows as it would; else only the engines that do.
-		whole := match(deploymentText(row))
+		whole := search == "" || match(deploymentText(row))
 		var matching []views.FleetEngine
 		for _, e := range row.Engines {
-			if search != "" && match(engineText(row.Name, e)) {
+			if !whole && match(engineText(row.Name, e)) {
 				matching = append(matching, e)
 			}
 		}
@@ -116,9 +116,6 @@ func fleetView(s *snapshot, search string, open, closed []string, now time.Time)
 		default:
 			row.Engines = nil
 		}
-		slices.SortStableFunc(row.Engines, func(a, b views.FleetEngine) int {
-			return cmp.Or(cmp.Compare(b.Health, a.Health), cmp.Compare(a.Rank, b.Rank))
-		})
 		v.Deployments = append(v.Deployments, row)
 	}
 	sort.SliceStable(v.Deployments, func(i, j int) bool { return v.Deployments[i].Health > v.Deployments[j].Health })
@@ -146,6 +143,9 @@ func viewDeployment(d *deploymentState, now time.Time) views.FleetDeployment {
 			row.Last = engine.Last
 		}
 	}
+	slices.SortStableFunc(row.Engines, func(a, b views.FleetEngine) int {
+		return cmp.Or(cmp.Compare(b.Health, a.Health), cmp.Compare(a.Rank, b.Rank))
+	})
 	row.Health, row.Reasons = judgeDeployment(row.Engines)
 	for _, m := range figureMetrics {
 		row.Figures = append(row.Figures, bestFigure(m, func(m ledger.Metric) views.Figure { return joinedFigure(d, m) }))

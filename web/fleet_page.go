@@ -1,6 +1,9 @@
 package web
 
 import (
+	"bytes"
+	"context"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -38,11 +41,23 @@ func (s *Server) fleetPage(c echo.Context) error {
 	}
 	q := c.QueryParams()
 	search := strings.TrimSpace(clip(c.QueryParam("q"), maxFilter))
-	v := fleetView(snap, search, folds(q["open"]), folds(q["closed"]), s.now())
+	open, closed := folds(q["open"]), folds(q["closed"])
 	p := s.page(c, "fleet", "fleet.title")
 	if part {
-		return s.render(c, http.StatusOK, views.FleetBody(p, v))
+		// Many browsers look at the same: one rendering of a snapshot is enough.
+		key := fmt.Sprintf("fleet %d %s %q %q %q", snap.version, p.Lang, search, open, closed)
+		body, err := s.answers.get(c.Request().Context(), key, func() ([]byte, error) {
+			var b bytes.Buffer
+			err := views.FleetBody(p, fleetView(snap, search, open, closed, snap.at)).Render(context.WithoutCancel(c.Request().Context()), &b)
+			return b.Bytes(), err
+		})
+		if err != nil {
+			return err
+		}
+		c.Response().Header().Set("Cache-Control", "no-store")
+		return c.HTMLBlob(http.StatusOK, body)
 	}
+	v := fleetView(snap, search, open, closed, s.now())
 	v.Deleted = c.QueryParam("deleted")
 	switch done := c.QueryParam("done"); done {
 	case "saved", "restored":
