@@ -33,8 +33,9 @@ const trendMetric = "completion_TPS"
 // without reading series and the store is asked about once a second however
 // many browsers look. It gathers only when somebody asks.
 type board struct {
-	st  store.Samples
-	now func() time.Time
+	st      store.Samples
+	now     func() time.Time
+	trouble func() map[store.EngineKey]string // what collectors can't read, and why
 
 	mu      sync.Mutex
 	current *snapshot
@@ -73,8 +74,9 @@ type deploymentState struct {
 // engineState is one engine at that moment.
 type engineState struct {
 	store.Engine
-	latest map[store.Column]store.Latest
-	events []store.Event // of the last eventsWithin
+	latest  map[store.Column]store.Latest
+	events  []store.Event // of the last eventsWithin
+	trouble string        // why its collector can't read it, "" when it can
 }
 
 // value is the newest value of a metric's only series, NaN when there is none.
@@ -86,8 +88,8 @@ func (e *engineState) value(m ledger.Metric) float64 {
 	return present(m, l.Value)
 }
 
-func newBoard(st store.Samples, now func() time.Time) *board {
-	return &board{st: st, now: now}
+func newBoard(st store.Samples, now func() time.Time, trouble func() map[store.EngineKey]string) *board {
+	return &board{st: st, now: now, trouble: trouble}
 }
 
 // find gives a deployment of the snapshot, nil when it has none of that name.
@@ -197,9 +199,10 @@ func (b *board) look(ctx context.Context) (*snapshot, error) {
 		return nil, err
 	}
 	byID := make(map[int64]*engineState, len(engines))
+	trouble := b.trouble()
 	for _, e := range engines {
 		if d := byName[e.Deployment]; d != nil {
-			state := &engineState{Engine: e}
+			state := &engineState{Engine: e, trouble: trouble[e.EngineKey]}
 			d.engines = append(d.engines, state)
 			byID[e.ID] = state
 		}

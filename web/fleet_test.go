@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/collector/wire"
 	"github.com/stepscope/stepscope/store"
 )
 
@@ -318,5 +319,28 @@ func TestLiveJoinsEvents(t *testing.T) {
 	b.add(Event{Kind: SamplesCame})
 	if got := b.text(); got != "event: samples\ndata: {\"deployments\":null}\n\n" {
 		t.Errorf("too many to name: %q", got)
+	}
+}
+
+func TestEnginesThatCannotBeReadAreInTrouble(t *testing.T) {
+	s := newSite(t, nil)
+	seedFleet(s)
+	ctx := t.Context()
+	started := seedNow
+	if _, err := s.hub.Hello(ctx, wire.Hello{Collector: "c", Host: "h", Started: started}); err != nil {
+		t.Fatal(err)
+	}
+	err := s.hub.Report(ctx, wire.Report{Collector: "c", Time: seedNow, Targets: []wire.Target{
+		{Name: "a.log", Health: wire.Down, Engines: []store.EngineKey{{Deployment: "fine", Name: "rank0"}}, Problem: &wire.Problem{What: "a.log: permission denied"}},
+		{Name: "b.log", Health: wire.Up, Engines: []store.EngineKey{{Deployment: "full", Name: "rank0"}}, Problem: &wire.Problem{What: "3 lines unreadable"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, html := s.do("GET", "/fleet", nil)
+	if got := text(row(t, html, "fine")); !strings.Contains(got, "trouble can't be read: a.log: permission denied") {
+		t.Errorf("an engine whose log can't be read: %q", got)
+	}
+	if got := text(row(t, html, "full")); strings.Contains(got, "can't be read") {
+		t.Errorf("an engine that can be read: %q", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/stepscope/stepscope/collector/wire"
 	"github.com/stepscope/stepscope/engine/ledger"
 	"github.com/stepscope/stepscope/store"
 	"github.com/stepscope/stepscope/views"
@@ -30,6 +31,8 @@ func judgeEngine(e *engineState, now time.Time) (views.Health, []views.Reason) {
 	}
 	silent := now.Sub(time.Unix(0, e.Last))
 	switch {
+	case e.trouble != "" && silent < endedAfter:
+		return views.Bad, []views.Reason{{Key: "reason.down", Args: []string{e.trouble}}}
 	case silent >= endedAfter:
 		return views.Ended, []views.Reason{{Key: "reason.ended", Args: []string{span(silent)}}}
 	case silent >= silentAfter:
@@ -162,4 +165,20 @@ func figure(e *engineState, m ledger.Metric) views.Figure {
 		f.Why = views.Reason{Key: "figure.absent"} // whatever it has, it is not there now
 	}
 	return f
+}
+
+// unreadable says which engines their collectors can't read, and why.
+func (h *Hub) unreadable() map[store.EngineKey]string {
+	out := map[store.EngineKey]string{}
+	for _, c := range h.Collectors() {
+		for _, t := range c.Report.Targets {
+			if t.Health != wire.Down || t.Problem == nil {
+				continue
+			}
+			for _, e := range t.Engines {
+				out[e] = t.Problem.What
+			}
+		}
+	}
+	return out
 }

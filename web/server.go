@@ -76,7 +76,7 @@ func New(cfg Config) (*Server, error) {
 		s.hub = NewHub(cfg.Store, HubOptions{})
 	}
 	s.summaries = NewSummaries(cfg.Store, cfg.Log)
-	s.board = newBoard(cfg.Store, func() time.Time { return s.now() })
+	s.board = newBoard(cfg.Store, func() time.Time { return s.now() }, s.hub.unreadable)
 	s.comparisons = newComparisons(cfg.Store, func() time.Time { return s.now() })
 
 	e := echo.New()

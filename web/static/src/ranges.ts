@@ -32,7 +32,7 @@ export function readRange(params: URLSearchParams, now: number, fallback: string
   const to = moment(params.get("to"));
   if (from !== null && to !== null && to > from) return { key: "own", from, to };
   const asked = params.get("range") ?? "";
-  const key = asked in lengths ? asked : fallback;
+  const key = Object.hasOwn(lengths, asked) ? asked : fallback;
   return { key, from: now - lengths[key]!, to: now };
 }
 
