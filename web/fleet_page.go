@@ -22,10 +22,12 @@ const (
 // home leads to the fleet when there is one, else to the trace viewer.
 func (s *Server) home(c echo.Context) error {
 	to := "/trace"
-	// Fresh: the first engine may have reported a moment ago.
-	if snap, err := s.board.get(c.Request().Context(), true); err != nil {
+	// Not from the board: the first engine may have reported a moment ago.
+	engines, err := s.samples.Engines(c.Request().Context(), "")
+	if err != nil {
 		return storeError(err)
-	} else if snap != nil && len(snap.deployments) > 0 {
+	}
+	if len(engines) > 0 {
 		to = "/fleet"
 	}
 	return c.Redirect(http.StatusFound, to)

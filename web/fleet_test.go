@@ -250,7 +250,6 @@ func TestHomeLeadsToWhatThereIs(t *testing.T) {
 	if _, html := s.do("GET", "/fleet", nil); !strings.Contains(html, "stepscope serve --demo") {
 		t.Error("the empty fleet does not say how to begin")
 	}
-	s.board.edited()
 	seedFleet(s)
 	if res, _ := s.do("GET", "/", nil); res.Header.Get("Location") != "/fleet" {
 		t.Errorf("with engines: %q", res.Header.Get("Location"))
