@@ -289,7 +289,7 @@ function hatch(color: string): HTMLCanvasElement {
 
 /** An axis begins at 0 where 0 is near, so that small things look small; never below for what can't be negative. */
 function floor(extent: { min: number; max: number }): number | undefined {
-  return extent.min >= 0 && extent.min < 0.4 * extent.max ? 0 : undefined;
+  return extent.min >= 0 && (extent.min < 0.4 * extent.max || extent.min === extent.max) ? 0 : undefined;
 }
 
 /** Shares end at 100 %, unless they are far below or beyond it. */
