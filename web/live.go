@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 const (
 	liveHeartbeat = 15 * time.Second // a comment, so that dead connections are found
 	liveWrite     = 10 * time.Second // for a browser to take an event
-	liveRetry     = 2 * time.Second  // what browsers wait before they come again, at first
+	liveSpread    = 500 * time.Millisecond
+	liveRetry     = 2 * time.Second // what browsers wait before they come again, at first
 )
 
 // live tells a browser by server-sent events that something changed: "samples"
@@ -57,10 +59,14 @@ func (s *Server) live(c echo.Context) error {
 			gathered.add(e)
 			if due == nil {
 				// By then a snapshot as old as the board gives out is younger than the event.
-				due = time.After(s.board.rhythm())
+				// Browsers are told at different moments, or all would ask at one.
+				due = time.After(s.board.rhythm() + rand.N(liveSpread))
 			}
 		case <-due:
 			due = nil
+			// What the browser asks for next shall be there already. If it can't be had,
+			// the browser's question says so better than a stream could.
+			_, _ = s.board.get(ctx, true)
 			err = send(gathered.text())
 			gathered = newLiveBatch()
 		case <-beat.C:
