@@ -36,6 +36,7 @@ type board struct {
 	st      store.Samples
 	now     func() time.Time
 	trouble func() map[store.EngineKey]string // what collectors can't read, and why
+	wait    time.Duration                     // boardPatience, but in tests
 
 	mu      sync.Mutex
 	current *snapshot
@@ -89,7 +90,7 @@ func (e *engineState) value(m ledger.Metric) float64 {
 }
 
 func newBoard(st store.Samples, now func() time.Time, trouble func() map[store.EngineKey]string) *board {
-	return &board{st: st, now: now, trouble: trouble}
+	return &board{st: st, now: now, trouble: trouble, wait: boardPatience}
 }
 
 // find gives a deployment of the snapshot, nil when it has none of that name.
@@ -148,7 +149,7 @@ func (b *board) get(ctx context.Context, fresh bool) (*snapshot, error) {
 		}
 		var tooLong <-chan time.Time
 		if !fresh && (usable || s == nil) {
-			tooLong = time.After(boardPatience)
+			tooLong = time.After(b.wait)
 		}
 		select {
 		case <-run.done:

@@ -23,6 +23,7 @@ type catalogue map[string][]string
 // catalogues remembers them: a page must not wait for the store to list a
 // year's columns.
 type catalogues struct {
+	wait time.Duration // cataloguePause, but in tests
 	mu   sync.Mutex
 	kept map[string]*catalogueEntry
 }
@@ -67,7 +68,7 @@ func (c *catalogues) get(ctx context.Context, st store.Samples, key string, s st
 	select {
 	case <-e.done:
 		return e.result, e.err
-	case <-time.After(cataloguePause):
+	case <-time.After(c.wait):
 		return nil, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()

@@ -77,6 +77,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.summaries = NewSummaries(cfg.Store, cfg.Log)
 	s.board = newBoard(cfg.Store, func() time.Time { return s.now() }, s.hub.unreadable)
+	s.catalogues.wait = cataloguePause
 	s.comparisons = newComparisons(cfg.Store, func() time.Time { return s.now() })
 
 	e := echo.New()
