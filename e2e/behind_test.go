@@ -19,6 +19,10 @@ func TestSlicesBehindAFigure(t *testing.T) {
 	}
 	k := m.truth.Kernels[0]
 	row := `[data-table=kernels] tr[data-id="` + strings.ReplaceAll(k.Name, `"`, `\"`) + `"]`
+	// A name that is in the page but has no room tells nothing.
+	if narrow := eval[int](p, `[...document.querySelectorAll('[data-table=kernels] tbody th [data-role=text] > *, [data-table=kernels] tbody th [data-role=text]')].filter((e) => e.textContent.length > 12 && e.offsetWidth < 60).length`); narrow > 0 {
+		t.Errorf("%d kernel names are squeezed out of sight", narrow)
+	}
 	p.click(row + ` td[data-key=max_ns]`)
 	p.until(`document.querySelector('[data-table=kernels] tr.below .behind li') !== null`)
 	if got, want := eval[int](p, `document.querySelectorAll('[data-table=kernels] .behind li').length`), min(20, int(k.Count)); got != want {

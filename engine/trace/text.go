@@ -8,7 +8,7 @@ func itoa(v int64) string { return strconv.FormatInt(v, 10) }
 func notTrace(b []byte, off int64) *Error {
 	for _, m := range magics {
 		if len(b) >= len(m.bytes) && string(b[:len(m.bytes)]) == m.bytes {
-			return &Error{Code: m.code, What: "this is not a trace: it begins with " + m.what, Hint: m.hint, Offset: off}
+			return &Error{Code: m.reason, What: "this is not a trace: it begins with " + m.what, Hint: m.hint, Offset: off}
 		}
 	}
 	e := &Error{
@@ -30,7 +30,7 @@ func notTrace(b []byte, off int64) *Error {
 
 const unpackFirst = "Unpack it first and open the .json inside."
 
-var magics = []struct{ bytes, code, what, hint string }{
+var magics = []struct{ bytes, reason, what, hint string }{
 	{"SQLite format 3", "sqlite", "a SQLite database", "Nsight Systems databases are not read: export a Chrome trace from the PyTorch profiler instead."},
 	{"PK\x03\x04", "zip", "a ZIP archive", unpackFirst},
 	{"\x28\xb5\x2f\xfd", "zstd", "zstd-compressed data", "Unpack it with `zstd -d`, or read it natively with `stepscope trace summary FILE`."},
