@@ -3,7 +3,6 @@ package compare
 import (
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/stepscope/stepscope/engine/ledger"
 )
@@ -11,35 +10,62 @@ import (
 // maxBuckets bounds the points of an aggregated series: longer times have wider buckets.
 const maxBuckets = 1440
 
-// reach is how late, in distances between lines, a line may come and still stand for a
-// bucket that ended before it: lines jitter.
-const reach = 0.5
+// Bounds of the time that one line may stand for: usual distances, and at least so much.
+// Beyond, nobody knows what the engine did for most of it.
+const (
+	longLine    = 10
+	longAnyLine = int64(60e9)
+)
 
-// mark is one sample of one engine, ready for alignment.
+// mark is one sample of one engine, ready for alignment. A line speaks for the time
+// since the one before it: (since, t].
 type mark struct {
-	t    int64
-	x, w float64
-	void bool // left out, and nothing later may stand in for it
+	since, t int64
+	x, w     float64
+	void     bool // left out: nothing is known of its time
+}
+
+// source is what marks are made from: a series, the one that weighs it, if any, and what
+// limits the time that its lines speak for.
+type source struct {
+	*Series
+	weights *Series
+	from    int64  // start of the side's time
+	breaks  []Span // of the engine
 }
 
 // marks reads a series for one kind of step: what may not be used becomes void,
 // counters become rates per second, and a 0 that means nothing is nothing.
-func marks(s *Series, weights *Series, kind StepKind, r rule, left *Left) []mark {
+func marks(s source, kind StepKind, r rule, left *Left) []mark {
 	out := make([]mark, 0, len(s.Values))
-	prev := -1 // last finite sample, for rates
-	at := 0    // in weights
+	usual := usualDistance(s.Times)
+	longest := max(longLine*usual, longAnyLine)
+	prev := -1         // last finite sample, for rates
+	at, broken := 0, 0 // in weights, in breaks
 	for i, v := range s.Values {
 		var f Flags
 		if i < len(s.Flags) {
 			f = s.Flags[i]
 		}
+		last := prev
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			prev = i
+		}
 		if !ofKind(f, kind) || r.zeroAbsent && v == 0 {
 			continue
 		}
 		m := mark{t: s.Times[i], x: v, w: 1}
-		last := prev
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			prev = i
+		switch {
+		case i > 0:
+			m.since = s.Times[i-1]
+		default:
+			m.since = min(max(m.t-max(usual, 1), s.from), m.t-1)
+		}
+		if r.counter && last >= 0 {
+			m.since = s.Times[last]
+		}
+		for broken < len(s.breaks) && s.breaks[broken].To <= m.since {
+			broken++
 		}
 		switch {
 		case math.IsNaN(v) || math.IsInf(v, 0):
@@ -51,23 +77,24 @@ func marks(s *Series, weights *Series, kind StepKind, r rule, left *Left) []mark
 		case f&Filling != 0:
 			left.Filling++
 			m.void = true
-		case r.counter:
-			if last < 0 || s.Times[i] <= s.Times[last] {
-				continue // a rate needs two moments
-			}
-			if v < s.Values[last] && !r.wavers || f&ClockJump != 0 {
-				left.Resets++
-				m.void = true
-				break
-			}
-			m.x = (v - s.Values[last]) / (float64(s.Times[i]-s.Times[last]) / 1e9)
+		case r.counter && (last < 0 || m.t <= m.since):
+			continue // a rate needs two moments
+		case r.counter && (v < s.Values[last] && !r.wavers || f&ClockJump != 0):
+			left.Resets++
+			m.void = true
+		case r.point:
+		case m.t-m.since > longest, broken < len(s.breaks) && s.breaks[broken].over(m.since, m.t), f&ClockJump != 0 && m.t-m.since > usual:
+			m.void = true
+		}
+		if r.counter && !m.void {
+			m.x = (v - s.Values[last]) / (float64(m.t-m.since) / 1e9)
 		}
 		if r.convert != nil {
 			if m.x = r.convert(m.x); math.IsInf(m.x, 0) || math.IsNaN(m.x) {
 				m.x, m.void = 0, true
 			}
 		}
-		if weights != nil {
+		if weights := s.weights; weights != nil {
 			for at < len(weights.Times) && weights.Times[at] < m.t {
 				at++
 			}
@@ -81,6 +108,11 @@ func marks(s *Series, weights *Series, kind StepKind, r rule, left *Left) []mark
 	return out
 }
 
+// over says whether a stretch takes up most of a line's time.
+func (s Span) over(since, t int64) bool {
+	return 2*(min(s.To, t)-max(s.From, since)) > t-since
+}
+
 func ofKind(f Flags, kind StepKind) bool {
 	switch kind {
 	case PromptSteps:
@@ -91,20 +123,11 @@ func ofKind(f Flags, kind StepKind) bool {
 	return true
 }
 
-// paces are the intervals of several engines.
-func paces(engines [][]mark) []int64 {
-	out := make([]int64, len(engines))
-	for i := range engines {
-		out[i] = interval(engines[i])
-	}
-	return out
-}
-
-// interval is the median distance of an engine's lines; 0 with fewer than two.
-func interval(lines []mark) int64 {
-	d := make([]int64, 0, len(lines))
-	for i := 1; i < len(lines); i++ {
-		if gap := lines[i].t - lines[i-1].t; gap > 0 {
+// usualDistance is the median distance of moments; 0 with fewer than two.
+func usualDistance(times []int64) int64 {
+	d := make([]int64, 0, len(times))
+	for i := 1; i < len(times); i++ {
+		if gap := times[i] - times[i-1]; gap > 0 {
 			d = append(d, gap)
 		}
 	}
@@ -122,26 +145,57 @@ type grid struct {
 	n           int
 }
 
-// newGrid makes buckets, given each engine's lines and their interval: as wide as the distance of the slowest engine's lines, so
-// that every engine has about one line or more in each.
-func newGrid(engines [][]mark, pace []int64) grid {
-	first, last, width := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
-	for i, lines := range engines {
+// How wide buckets are.
+const (
+	mostTime   = 0.9 // the share of the time that is in lines no longer than a bucket
+	fewBuckets = 24  // however long lines are, there are not fewer, unless most lines are longer than that
+)
+
+// newGrid makes buckets for the lines of several engines, as wide as nearly all lines are
+// long: then few lines lie in more than two.
+func newGrid(engines [][]mark) grid {
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	var usual, long int64
+	for _, lines := range engines {
 		if len(lines) == 0 {
 			continue
 		}
-		first = min(first, lines[0].t)
+		first = min(first, lines[0].since)
 		last = max(last, lines[len(lines)-1].t)
-		width = max(width, pace[i])
+		m, l := lengths(lines)
+		usual, long = max(usual, m), max(long, l)
 	}
 	if last < first {
 		return grid{}
 	}
 	span := last - first
-	width = max(width, span/maxBuckets+1)
-	g := grid{from: first - width, width: width}
+	g := grid{from: first, width: max(usual, min(long, span/fewBuckets), span/maxBuckets+1)}
 	g.n = g.index(last) + 1
 	return g
+}
+
+// lengths are the median length of an engine's lines, and the length above which there
+// is little of its time.
+func lengths(lines []mark) (usual, long int64) {
+	d := make([]int64, 0, len(lines))
+	var total int64
+	for _, m := range lines {
+		if l := m.t - m.since; !m.void && l > 0 {
+			d = append(d, l)
+			total += l
+		}
+	}
+	if len(d) == 0 {
+		return 0, 0
+	}
+	slices.Sort(d)
+	below := 0.0
+	for _, long = range d {
+		if below += float64(long); below >= mostTime*float64(total) {
+			break
+		}
+	}
+	return d[len(d)/2], long
 }
 
 // index is the bucket of a moment.
@@ -152,53 +206,99 @@ func (g grid) end(k int) int64 { return g.from + int64(k+1)*g.width }
 
 // slot is one engine's part of one bucket.
 type slot struct {
-	x, w float64 // weighted mean of the lines, and the sum of their weights
-	have bool    // a line lies in the bucket, or a later one speaks for it
-	life bool    // the engine reports at this time: it has to be part of a sum
+	x     float64 // mean by weight, or by time where there is none
+	w     float64 // the weight
+	cover float64 // the share of the bucket's time that is known; of single steps 1
+	life  bool    // the engine reports at this time: it has to be part of a sum
 }
 
-// slots puts an engine's lines into the buckets. With fill a bucket without a line
-// takes the next one's value if that follows within reach of the engine's own pace;
-// equal lets an engine count once however many lines it has.
-func (g grid) slots(lines []mark, pace int64, fill, equal bool) []slot {
+// slots puts an engine's lines into the buckets: each by the time that lies in them. A
+// weight is what was counted in the line's time, so that each bucket has its part of it.
+func (g grid) slots(lines []mark, r rule) []slot {
 	out := make([]slot, g.n)
 	if len(lines) == 0 {
 		return out
 	}
-	void := make([]bool, g.n)
-	for _, m := range lines {
-		k := g.index(m.t)
-		if m.void {
-			void[k] = true
-			continue
-		}
+	put := func(k int, x, w, cover float64) {
 		s := &out[k]
-		if s.w+m.w > 0 {
-			s.x += (m.x - s.x) * m.w / (s.w + m.w)
-		}
-		s.w += m.w
-		s.have = true
-	}
-	if equal {
-		for k := range out {
-			out[k].w = 1
+		s.cover += cover
+		if w > 0 {
+			s.w += w
+			s.x += (x - s.x) * w / s.w
 		}
 	}
-	first, last := g.index(lines[0].t), g.index(lines[len(lines)-1].t)
-	far := int64(reach * float64(max(pace, g.width)))
+	for _, m := range lines {
+		switch length := float64(m.t - m.since); {
+		case m.void:
+		case r.point:
+			put(g.index(m.t), m.x, m.w, 0)
+			out[g.index(m.t)].cover = 1
+		case length > 0:
+			for k := max(0, g.index(m.since+1)); k <= g.index(m.t); k++ {
+				part := float64(min(m.t, g.end(k)) - max(m.since, g.end(k)-g.width))
+				w := part
+				if r.agg.By != "" {
+					w = m.w * part / length
+				}
+				put(k, m.x, w, part/float64(g.width))
+			}
+		}
+	}
 	// An engine that is just about to report its first line, or has just reported its last one, is not gone: the bucket
 	// is incomplete.
-	margin := int(far/g.width) + 1
-	for k := max(0, first-margin); k <= min(g.n-1, last+margin); k++ {
-		out[k].life = true
-		if k > last || out[k].have || void[k] || !fill {
+	first, last := g.index(lines[0].since+1)-1, g.index(lines[len(lines)-1].t)+1
+	for k := range out {
+		out[k].life = k >= first && k <= last
+		if r.agg.By == "" {
+			out[k].w = out[k].cover
+		}
+	}
+	return out
+}
+
+// shortLine is how long a line may be, in buckets, to be taken as a whole by snapped.
+const shortLine = 1.5
+
+// snapped puts each line as a whole into the bucket that holds its middle. Means over
+// time need its parts where they are, see slots; but a line that lies in two buckets makes
+// these resemble each other, and the error of such a mean looks larger than it is. So this
+// is what errors are estimated from. Buckets that hold no middle stay as they are.
+func (g grid) snapped(parts []slot, lines []mark, r rule) []slot {
+	if r.point {
+		return parts
+	}
+	out := slices.Clone(parts)
+	whole := make([]slot, g.n)
+	for _, m := range lines {
+		length := m.t - m.since
+		if m.void || length <= 0 {
 			continue
 		}
-		next := sort.Search(len(lines), func(i int) bool { return lines[i].t > g.end(k) })
-		if next < len(lines) && !lines[next].void && lines[next].t-g.end(k) <= far {
-			out[k].x, out[k].have = lines[next].x, true
-			if !equal {
-				out[k].w = lines[next].w
+		first, last := max(0, g.index(m.since+1)), g.index(m.t)
+		if float64(length) <= shortLine*float64(g.width) {
+			first = max(0, g.index(m.since+(length+1)/2))
+			last = first
+		}
+		for k := first; k <= last; k++ {
+			part := length
+			if first < last {
+				part = min(m.t, g.end(k)) - max(m.since, g.end(k)-g.width)
+			}
+			w := float64(part)
+			if r.agg.By != "" {
+				w *= m.w / float64(length)
+			}
+			if s := &whole[k]; w > 0 {
+				s.w += w
+				s.x += (m.x - s.x) * w / s.w
+			}
+		}
+	}
+	for k, s := range whole {
+		if s.w > 0 && parts[k].cover > 0 {
+			out[k].x = s.x
+			if r.agg.By != "" {
+				out[k].w = s.w
 			}
 		}
 	}
@@ -213,13 +313,14 @@ type joined struct {
 }
 
 // join aggregates the engines' slots by the metric's rule. A sum, a maximum or a mean
-// of which an engine is missing would be another one, so that bucket is left out.
-// sparse says that engines have nothing to report at times, as without any first token
-// or at a step of the other kind: then those that have stand for all.
-func (g grid) join(engines [][]slot, op ledger.Op, sparse bool) joined {
+// of which an engine is missing would be another one, so that bucket is left out; one of
+// which only a part of the time is known counts by that part.
+// Of engines that have nothing to report at times, as without any first token
+// or at a step of the other kind, those that have stand for all.
+func (g grid) join(engines [][]slot, r rule) joined {
 	var j joined
 	for k := range g.n {
-		var sum, weight float64
+		var sum, weight, cover float64
 		top, bottom := math.Inf(-1), math.Inf(1)
 		have, alive := 0, 0
 		for _, slots := range engines {
@@ -227,30 +328,31 @@ func (g grid) join(engines [][]slot, op ledger.Op, sparse bool) joined {
 			if s.life {
 				alive++
 			}
-			if !s.have {
+			if s.cover == 0 {
 				continue
 			}
 			have++
 			weight += s.w
+			cover += s.cover
 			sum += s.x
 			top, bottom = math.Max(top, s.x), math.Min(bottom, s.x)
 		}
 		if have == 0 {
 			continue
 		}
-		if have < alive && !sparse {
+		if have < alive && !r.sparse {
 			j.left++
 			continue
 		}
-		x, w := sum*float64(max(alive, have))/float64(have), 1.0
-		switch op {
+		x, w := sum*float64(max(alive, have))/float64(have), cover/float64(have)
+		switch r.agg.Op {
 		case ledger.WeightedMean:
 			if !(weight > 0) {
 				continue
 			}
 			x = 0
 			for _, slots := range engines {
-				if s := slots[k]; s.have {
+				if s := slots[k]; s.cover > 0 {
 					x += s.x * s.w / weight
 				}
 			}

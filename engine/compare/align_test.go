@@ -22,7 +22,7 @@ func series(key string, seconds []float64, values ...float64) Series {
 
 // levels measures a metric of some engines with given series.
 func levels(m ledger.Metric, all ...[]Series) measured {
-	s := Side{From: 1, To: 1 << 62}
+	s := Side{To: 1 << 62}
 	for _, x := range all {
 		s.Engines = append(s.Engines, Engine{Name: "e", Kind: "deepinfer", Series: x})
 	}
@@ -41,7 +41,7 @@ func lookup(t *testing.T, key string) ledger.Metric {
 // TestAggregation: engines become one by each metric's rule, and by nothing else.
 func TestAggregation(t *testing.T) {
 	at := []float64{10, 20, 30}
-	later := []float64{13, 23, 33} // the same buckets: their width is 10 s and the first line, at 10 s, ends bucket 0
+	later := []float64{13, 23, 33} // buckets are 10 s wide, as lines are long; the first line, at 10 s, ends bucket 0
 	f := func(key string, want float64, engines ...[]Series) {
 		t.Helper()
 		got := levels(lookup(t, key), engines...)
@@ -49,9 +49,10 @@ func TestAggregation(t *testing.T) {
 			t.Errorf("%s: %v, want %v", key, got.cell.Level, want)
 		}
 	}
-	// Sum: bucket (0, 10] has 100 and, as the line at 13 s comes within half a distance, 200; (10, 20] has 110 and 200,
-	// (20, 30] has 120 and 210. The last bucket lacks an engine.
-	f("completion_TPS", (300+310+330)/3.0,
+	// Sum: lines stand for the 10 s before them. Bucket (0, 10] has 100 and, from 3 s on, 200; (10, 20] has 110 and
+	// (3×200 + 7×210) ÷ 10 = 207; (20, 30] has 120 and (3×210 + 7×220) ÷ 10 = 217. (30, 40] lacks an engine. Of the first,
+	// (1 + 0.7) ÷ 2 = 0.85 is known.
+	f("completion_TPS", (0.85*300+317+337)/2.85,
 		[]Series{series("completion_TPS", at, 100, 110, 120)}, []Series{series("completion_TPS", later, 200, 210, 220)})
 	// Max: max(3, 2), max(5, 7) and max(9, 1); never their mean.
 	f("moe_lb", (3+7+9)/3.0, []Series{series("moe_lb", at, 3, 5, 9)}, []Series{series("moe_lb", at, 2, 7, 1)})
@@ -73,14 +74,79 @@ func TestAggregation(t *testing.T) {
 // TestMissingEngine: a sum of which an engine is missing would be too low.
 func TestMissingEngine(t *testing.T) {
 	m := lookup(t, "running")
-	a := series("running", []float64{10, 20, 30, 40, 50, 60}, 1, 1, 1, 1, 1, 1)
-	// The other engine is silent for 30 s: buckets (20, 30] and (30, 40] lack it. The line at 50.5 s is a little late for
-	// (40, 50].
-	b := series("running", []float64{10, 20, 50.5, 60}, 10, 10, 10, 10)
-	got := levels(m, []Series{a}, []Series{b})
-	if got.cell.Level != 11 || got.cell.Points != 4 || got.cell.Left.Alone != 2 {
-		t.Errorf("level %v of %d buckets, %d left out; want 11 of 4, 2 left out", got.cell.Level, got.cell.Points, got.cell.Left.Alone)
+	f := func(until float64, level float64, points, left int, breaks []Span, b ...float64) {
+		t.Helper()
+		var at, ones, tens []float64
+		for x := 10.0; x <= until; x += 10 {
+			at, ones = append(at, x), append(ones, 1)
+		}
+		for range b {
+			tens = append(tens, 10)
+		}
+		side := Side{To: 1 << 62, Engines: []Engine{{Series: []Series{series("running", at, ones...)}}, {Series: []Series{series("running", b, tens...)}, Breaks: breaks}}}
+		got := newView(&side).measure(rowID{seriesID: seriesID{key: m.Key}}, ruleOf(m)).cell
+		if math.Abs(got.Level-level) > 1e-12 || got.Points != points || got.Left.Alone != left {
+			t.Errorf("%v: level %v of %d buckets, %d left out; want %v of %d, %d left out", b, got.Level, got.Points, got.Left.Alone, level, points, left)
+		}
 	}
+	// A line of 30.5 s among lines of 10 s still stands for all of them.
+	f(60, 11, 6, 0, nil, 10, 20, 50.5, 60)
+	// Lines are known to be lost in them: (20, 30], (30, 40] and (40, 50] lack the engine.
+	f(60, 11, 3, 3, []Span{{20 * sec, 50 * sec}}, 10, 20, 50, 60)
+	// A line may stand for 10 × 10 s. 110 s is silence: 11 buckets.
+	f(180, 11, 7, 11, nil, 10, 20, 130, 140, 150, 160, 170, 180)
+}
+
+// TestLevelsAreOverTime: an engine that is idle logs every second, and every 4 s while it
+// works. Its level is that of the time, not of the lines.
+func TestLevelsAreOverTime(t *testing.T) {
+	// Twelve lines in 18 s, five times over: ten of 1 s without work and two of 4 s with 8 finished requests each. The
+	// other engine does the same at another moment of the 18 s.
+	const periods = 5
+	engine := func(busyAt int) []Series {
+		var at []float64
+		var sps, running, finished, verified, rate, length []float64
+		now, done := 0.0, 100.0
+		for range periods {
+			for i := range 12 {
+				if i != busyAt && i != busyAt+1 {
+					now++
+					at, sps, running, verified = append(at, now), append(sps, 500), append(running, 0), append(verified, 0)
+					rate, length, finished = append(rate, 0), append(length, 0), append(finished, done)
+					continue
+				}
+				now, done = now+4, done+8
+				at, sps, running, finished = append(at, now), append(sps, 25), append(running, 9), append(finished, done)
+				if i == busyAt { // 300 drafts of 100 sequences, then 100 of 100
+					verified, rate, length = append(verified, 300), append(rate, 0.5), append(length, 3)
+				} else {
+					verified, rate, length = append(verified, 100), append(rate, 0.9), append(length, 1)
+				}
+			}
+		}
+		return []Series{series("avg_SPS", at, sps...), series("running", at, running...), series("finished", at, finished...),
+			series("verified_tokens", at, verified...), series("avg_nextn_accept_rate", at, rate...), series(verifiedLen, at, length...)}
+	}
+	side := Side{To: 1 << 62, Engines: []Engine{{Name: "a", Kind: "deepinfer", Series: engine(3)}, {Name: "b", Kind: "deepinfer", Series: engine(8)}}}
+	v := newView(&side)
+	v.derive()
+	f := func(key string, want, tolerance float64, lines int) {
+		t.Helper()
+		got := v.measure(rowID{seriesID: seriesID{key: key}}, ruleOf(lookup(t, key)))
+		if math.Abs(got.cell.Level-want) > tolerance*want || got.cell.Lines != lines {
+			t.Errorf("%s: %v of %d lines, want %v of %d", key, got.cell.Level, got.cell.Lines, want, lines)
+		}
+	}
+	f("avg_SPS", (10*500+8*25)/18.0, 1e-9, 120) // 288.9; the mean of the lines is 420.8
+	f("running", 2*9*8/18.0, 1e-9, 120)         // 8; the sum of the means of the lines is 3
+	// 5 × 16 requests each in the time between the first line and the last. The two first seconds lie in a bucket that
+	// counts by what is known of it.
+	f("finished", 2*periods*16.0/(periods*18-1), 1e-9, 118)
+	// Idle lines verified nothing: they say nothing of acceptance. (0.5×300 + 0.9×100) ÷ 400 = 0.6; 400 ÷ 200 sequences = 2
+	// drafts each; and 1 + 240 ÷ 200 = 2.2 tokens.
+	f("avg_nextn_accept_rate", 0.6, 1e-9, 20)
+	f(verifiedLen, 2, 1e-9, 20)
+	f(acceptLen, 2.2, 1e-9, 20)
 }
 
 // TestOtherIntervals: lines of a fast engine are averaged, so that it does not count more.
@@ -94,7 +160,7 @@ func TestOtherIntervals(t *testing.T) {
 		}
 	}
 	got := levels(m, []Series{fast}, []Series{slow})
-	// The bucket that ends at 1 s has the fast engine alone and is left out.
+	// Buckets are 10 s wide.
 	if math.Abs(got.cell.Level-0.3) > 1e-12 || got.cell.Points != 4 {
 		t.Errorf("level %v of %d buckets, want 0.3 of 4", got.cell.Level, got.cell.Points)
 	}

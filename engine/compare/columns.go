@@ -30,9 +30,9 @@ func (v *view) head(i int) Column {
 		if longest == nil {
 			continue
 		}
-		m := marks(longest, nil, BothKinds, rule{}, &c.Left)
+		m := marks(source{Series: longest}, BothKinds, rule{point: true}, &c.Left)
 		c.Lines += len(m)
-		if d := interval(m); d > 0 {
+		if d := usualDistance(longest.Times); d > 0 {
 			gaps = append(gaps, d)
 		}
 	}

@@ -12,6 +12,9 @@ const (
 	arrivalRate = "arrival_rate"
 	inFlight    = "in_flight"
 	acceptLen   = "accept_len"
+
+	verifiedLen  = "avg_verified_len"
+	verifiedSeqs = "verified_sequences" // no row: it weighs means over sequences
 )
 
 var sumAll = ledger.Aggregation{Op: ledger.Sum}
@@ -43,7 +46,14 @@ func (v *view) derive() {
 		}
 		v.add(i, inFlight, sum, "running", "pending")
 		// Tokens per draft, as other engines give it: drafts accepted of those verified, and the target's own token.
-		v.add(i, acceptLen, func(x []float64) float64 { return 1 + x[0]*x[1] }, "avg_nextn_accept_rate", "avg_verified_len")
+		v.add(i, acceptLen, func(x []float64) float64 { return 1 + x[0]*x[1] }, "avg_nextn_accept_rate", verifiedLen)
+		// Lines don't carry the sequences that drafts were verified of, but their number of drafts and its mean.
+		v.add(i, verifiedSeqs, func(x []float64) float64 {
+			if !(x[1] > 0) {
+				return 0
+			}
+			return x[0] / x[1]
+		}, "verified_tokens", verifiedLen)
 	}
 }
 

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"math"
+	"sort"
 	"strings"
 )
 
@@ -19,33 +20,32 @@ const settledSpread = 0.2
 // or a queue fills up: its points are worth too few independent ones, and more lines of
 // the same time would not make its level exact. If its second half is steady, that half
 // stands for it. The choice looks at nothing but the column's own steadiness.
-func (m *measured) settle(g grid, lines [][]mark, slots [][]slot, names []string, r rule) {
+func (m *measured) settle(a aligned, r rule) {
 	if m.est.n < 2*minPoints || m.est.effect >= minEffect || len(m.est.scales) == 0 {
 		return
 	}
-	mid := g.n / 2
-	second := make([][]slot, len(slots))
-	late := make([][]mark, len(lines))
-	for i := range slots {
-		second[i] = slots[i][mid:]
-		for k, l := range lines[i] {
-			if l.t > g.end(mid-1) {
-				late[i] = lines[i][k:]
-				break
-			}
-		}
-	}
-	half := grid{from: g.end(mid - 1), width: g.width, n: g.n - mid}
-	h := measured{cell: Cell{Left: m.cell.Left}, est: half.join(second, r.agg.Op, r.sparse).estimate(r)}
-	h.before = m.est.quarters
+	h := measured{cell: Cell{Left: m.cell.Left}, before: m.est.quarters}
 	m.before = h.before
-	h.perEngine(late, second, names, r)
-	h.est.learn(h.memory)
+	late := a.from(a.n / 2)
+	h.level(late, late.join(late.parts, r), r)
 	if h.est.needsPoints() > 0 || h.est.spread > settledSpread*m.est.spread {
 		return
 	}
 	h.half = true
 	*m = h
+}
+
+// from is what lies in the buckets from k on.
+func (a aligned) from(k int) aligned {
+	from := a.end(k - 1)
+	late := aligned{grid: grid{from: from, width: a.width, n: a.n - k}, names: a.names}
+	for i, lines := range a.lines {
+		first := sort.Search(len(lines), func(n int) bool { return lines[n].t > from })
+		late.lines = append(late.lines, lines[first:])
+		late.parts = append(late.parts, a.parts[i][k:])
+		late.whole = append(late.whole, a.whole[i][k:])
+	}
+	return late
 }
 
 // drifted judges a difference whose one column never settles while the other is steady.

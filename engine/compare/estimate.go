@@ -91,6 +91,9 @@ func estimateLevel(x, w []float64) estimate {
 
 func quarters(x []float64) (q [4]float64) {
 	n := len(x)
+	if n == 0 {
+		return q
+	}
 	for k := range q {
 		part := x[min(k*n/4, n-1):max((k+1)*n/4, min(k*n/4, n-1)+1)]
 		for _, v := range part {

@@ -35,15 +35,16 @@ func (v *view) histogramOf(key string) (h histogram, ok bool) {
 	var engines [][]column
 	var all [][]mark
 	bounds := map[float64]int{}
-	for _, series := range v.series {
+	for e, series := range v.series {
 		var cols []column
-		for id, s := range series {
+		for id := range series {
 			bound, is := foreign.ParseBound(id.label)
 			if id.key != key+"_bucket" || !is {
 				continue
 			}
 			var left Left
-			m := marks(s, nil, BothKinds, rule{}, &left)
+			s, _ := v.source(e, rowID{seriesID: id}, rule{})
+			m := marks(s, BothKinds, rule{point: true}, &left)
 			if len(m) == 0 {
 				continue
 			}
@@ -71,7 +72,7 @@ func (v *view) histogramOf(key string) (h histogram, ok bool) {
 		return h, false
 	}
 	slices.Sort(h.bounds)
-	g := newGrid(all, paces(all))
+	g := newGrid(all)
 	counts := make([][]float64, len(h.bounds)) // by bound, then by bucket of time
 	for i := range counts {
 		counts[i] = make([]float64, g.n)

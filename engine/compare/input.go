@@ -37,7 +37,12 @@ type Engine struct {
 	Series   []Series
 	Restarts int // in the time of the side
 	Gaps     int // stretches in which lines were lost
+	// Breaks are stretches of which lines don't tell, such as restarts and lost lines, by rising To.
+	Breaks []Span
 }
+
+// Span is a stretch of time, ns since 1970.
+type Span struct{ From, To int64 }
 
 // Series is one metric of one engine, by rising time. All slices have the same
 // length; Steps and Flags may be nil.

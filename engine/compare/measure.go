@@ -35,6 +35,7 @@ type rule struct {
 	agg        ledger.Aggregation
 	counter    bool
 	wavers     bool                  // a counter that may fall a little without a restart
+	point      bool                  // lines are samples of a moment, and say nothing of the time before them
 	sparse     bool                  // engines may have nothing to report in a line
 	zeroAbsent bool                  // and then write 0
 	scale      float64               // factor for the aggregated series
@@ -44,8 +45,14 @@ type rule struct {
 // ruleOf reads a metric's definition.
 func ruleOf(m ledger.Metric) rule {
 	_, derived := derivedMetrics[m.Key]
-	return rule{wavers: derived, agg: m.Aggregate, counter: m.Kind == ledger.Counter, sparse: m.ZeroIsAbsent || m.Steps == ledger.SameKind,
+	r := rule{wavers: derived, agg: m.Aggregate, counter: m.Kind == ledger.Counter, sparse: m.ZeroIsAbsent || m.Steps == ledger.SameKind,
+		// A time to first token is of the step that logs too, but of whichever kind.
+		point:      m.Steps == ledger.SameKind || m.ZeroIsAbsent && m.Group == ledger.Latency,
 		zeroAbsent: m.ZeroIsAbsent, scale: 1}
+	if m.Key == acceptLen || m.Key == verifiedLen {
+		r.agg.By = verifiedSeqs
+	}
+	return r
 }
 
 // measure aggregates a row's engines and estimates the level.
@@ -53,30 +60,28 @@ func (v *view) measure(id rowID, r rule) measured {
 	var out measured
 	var lines [][]mark
 	var names []string
-	for i, all := range v.series {
-		s := all[id.seriesID]
-		if s == nil {
+	for i := range v.series {
+		s, ok := v.source(i, id, r)
+		if !ok {
 			continue
 		}
-		m := marks(s, v.weights(i, id, r), id.kind, r, &out.cell.Left)
+		m := marks(s, id.kind, r, &out.cell.Left)
 		if len(m) == 0 {
 			continue
 		}
 		lines = append(lines, m)
 		names = append(names, v.Engines[i].Name)
 	}
-	pace := paces(lines)
-	g := newGrid(lines, pace)
-	slots := make([][]slot, len(lines))
+	g := newGrid(lines)
+	a := aligned{grid: g, names: names, lines: lines, parts: make([][]slot, len(lines)), whole: make([][]slot, len(lines))}
 	for i := range lines {
-		slots[i] = g.slots(lines[i], pace[i], !r.zeroAbsent, r.agg.By == "")
+		a.parts[i] = g.slots(lines[i], r)
+		a.whole[i] = g.snapped(a.parts[i], lines[i], r)
 	}
-	j := g.join(slots, r.agg.Op, r.sparse)
+	j := g.join(a.parts, r)
 	out.cell.Left.Alone = j.left
-	out.est = j.estimate(r)
-	out.perEngine(lines, slots, names, r)
-	out.est.learn(out.memory)
-	out.settle(g, lines, slots, names, r)
+	out.level(a, j, r)
+	out.settle(a, r)
 
 	c := &out.cell
 	c.OK = out.est.n > 0
@@ -86,25 +91,45 @@ func (v *view) measure(id rowID, r rule) measured {
 	return out
 }
 
-func (j joined) estimate(r rule) estimate {
-	w := j.w
-	if r.agg.Op != ledger.WeightedMean || r.agg.By == "" {
-		w = nil // every moment counts the same
+// aligned is the engines' lines on one grid.
+type aligned struct {
+	grid
+	names        []string
+	lines        [][]mark
+	parts, whole [][]slot // by engine, see slots and snapped
+}
+
+// level estimates the level of a row's series and of its engines.
+func (m *measured) level(a aligned, j joined, r rule) {
+	m.est = exact(j.x, j.w, a.join(a.whole, r))
+	m.est.rescale(r.scale)
+	m.perEngine(a, r)
+	m.est.learn(m.memory)
+}
+
+// exact is the level of one series with the error of another, of the same engines.
+func exact(x, w []float64, like joined) estimate {
+	e := estimateLevel(like.x, like.w)
+	if level := mean(x, w); e.n > 0 && !math.IsNaN(level) {
+		e.level = level
 	}
-	e := estimateLevel(j.x, w)
-	e.rescale(r.scale)
+	e.quarters = quarters(x)
 	return e
 }
 
-// weights is the series that weighs a row's lines, nil for equal weights.
-func (v *view) weights(engine int, id rowID, r rule) *Series {
-	if r.agg.Op != ledger.WeightedMean || r.agg.By == "" {
-		return nil
+// source is an engine's series of a row with what weighs it.
+func (v *view) source(engine int, id rowID, r rule) (s source, ok bool) {
+	all := v.series[engine]
+	s = source{Series: all[id.seriesID], from: v.From, breaks: v.Engines[engine].Breaks}
+	if s.Series == nil {
+		return s, false
 	}
-	if s := v.series[engine][seriesID{r.agg.By, id.label}]; s != nil {
-		return s
+	if r.agg.Op == ledger.WeightedMean && r.agg.By != "" {
+		if s.weights = all[seriesID{r.agg.By, id.label}]; s.weights == nil {
+			s.weights = all[seriesID{r.agg.By, ""}]
+		}
 	}
-	return v.series[engine][seriesID{r.agg.By, ""}]
+	return s, true
 }
 
 // perEngine fills in the engines' levels, and the variance that comes from their
@@ -115,35 +140,28 @@ func (v *view) weights(engine int, id rowID, r rule) *Series {
 // draw of engines would have had another level; that excess is part of the
 // difference of two deployments. With few engines it is taken in only if it is
 // evident, because its estimate is then poor itself.
-func (m *measured) perEngine(lines [][]mark, slots [][]slot, names []string, r rule) {
+func (m *measured) perEngine(a aligned, r rule) {
 	var levels []float64
 	var noise, df float64
-	for i, all := range slots {
-		var x, w []float64
-		for _, s := range all {
-			if s.have && (s.w > 0 || r.agg.By == "") {
-				x, w = append(x, s.x), append(w, s.w)
-			}
-		}
+	for i, lines := range a.lines {
 		used := 0
-		for _, l := range lines[i] {
-			if !l.void {
+		for _, l := range lines {
+			if !l.void && l.w > 0 {
 				used++
 			}
 		}
 		m.cell.Lines += used
-		if len(x) == 0 {
+		one := rule{agg: ledger.Aggregation{Op: ledger.WeightedMean, By: r.agg.By}, sparse: true}
+		parts := a.join(a.parts[i:i+1], one)
+		if len(parts.x) == 0 {
 			continue
 		}
-		if r.agg.By == "" {
-			w = nil
-		}
-		e := estimateLevel(x, w)
+		e := exact(parts.x, parts.w, a.join(a.whole[i:i+1], one))
 		levels = append(levels, e.level)
 		m.memory.add(e)
 		noise += e.v
 		df += e.df
-		m.cell.Engines = append(m.cell.Engines, EngineLevel{Name: names[i], Level: e.level, Lines: used})
+		m.cell.Engines = append(m.cell.Engines, EngineLevel{Name: a.names[i], Level: e.level, Lines: used})
 	}
 	markOutliers(m.cell.Engines)
 	n := len(levels)
@@ -164,6 +182,16 @@ func (m *measured) perEngine(lines [][]mark, slots [][]slot, names []string, r r
 	}
 	m.engine = (between - noise) * factor * r.scale * r.scale
 	m.df = float64(n - 1)
+}
+
+// mean is that of values by weight; NaN when nothing has any.
+func mean(x, w []float64) float64 {
+	var sum, weight float64
+	for i := range x {
+		sum += w[i] * x[i]
+		weight += w[i]
+	}
+	return sum / weight
 }
 
 func meanVariance(x []float64) (mean, variance float64) {

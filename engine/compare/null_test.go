@@ -130,7 +130,7 @@ func TestNoFalseVerdicts(t *testing.T) {
 func TestFindsFivePercent(t *testing.T) {
 	tables := 200
 	if testing.Short() {
-		tables = 30
+		tables = 100
 	}
 	good := noise{engines: 4, lines: 60, cv: 0.05, rho: 0.5, every: 3 * time.Second}
 	bad := good

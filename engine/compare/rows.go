@@ -193,7 +193,7 @@ func Keys(wanted []string) []string {
 			}
 		}
 	}
-	for _, key := range []string{"finished", "aborted", "running", "pending", "completion_TPS", "avg_nextn_accept_rate", "avg_verified_len"} {
+	for _, key := range []string{"finished", "aborted", "running", "pending", "completion_TPS", "avg_nextn_accept_rate", verifiedLen, "verified_tokens"} {
 		need[key] = true
 	}
 	return slices.Sorted(maps.Keys(need))

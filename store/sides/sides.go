@@ -4,6 +4,7 @@
 package sides
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -211,6 +212,10 @@ func (l *loader) events(ctx context.Context, side *compare.Side, ids []int64, in
 			continue
 		}
 		switch e.Kind {
+		case store.Restart, store.Gap, store.Dropped, store.Silence, store.CounterReset:
+			side.Engines[i].Breaks = append(side.Engines[i].Breaks, compare.Span{From: e.From, To: e.To})
+		}
+		switch e.Kind {
 		case store.Restart:
 			side.Engines[i].Restarts++
 		case store.Gap, store.Dropped:
@@ -218,6 +223,9 @@ func (l *loader) events(ctx context.Context, side *compare.Side, ids []int64, in
 		case store.CaptureEvent:
 			side.Traces++
 		}
+	}
+	for i := range side.Engines {
+		slices.SortFunc(side.Engines[i].Breaks, func(a, b compare.Span) int { return cmp.Compare(a.To, b.To) })
 	}
 	return nil
 }
