@@ -131,12 +131,17 @@ func (d Plot) rule(p Page) string {
 // partOf is the last part of a key such as cpu_mean.
 func partOf(key string) string { return key[strings.LastIndexByte(key, '_')+1:] }
 
-// unit is the axis's unit; counters are shown as their increase per minute.
-func (d Plot) unit(p Page) string {
+// unit is the axis's unit over time; counters are shown as their increase per minute.
+func (d Plot) unit(p Page) string { return d.unitPer(p, "plot.per_minute") }
+
+// stepUnit is the axis's unit over steps; counters are shown as their increase per 1,000 of them.
+func (d Plot) stepUnit(p Page) string { return d.unitPer(p, "plot.per_steps") }
+
+func (d Plot) unitPer(p Page, per string) string {
 	m := d.Metrics[0]
 	u := unitOf(p, m)
 	if m.Kind == ledger.Counter {
-		return p.t("plot.per_minute", u)
+		return p.t(per, u)
 	}
 	return u
 }

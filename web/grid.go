@@ -48,13 +48,16 @@ func (g grid) at(x int64) int {
 
 // lay puts the buckets of one series over time into cells. Counters become
 // their increase per minute.
-func (g grid) lay(p *store.Points, m ledger.Metric) []cell {
+func (g grid) lay(p *store.Points, m ledger.Metric) []cell { return g.layPer(p, m, minute) }
+
+// layPer does so on any axis; per is how much of it a counter's increase is told for.
+func (g grid) layPer(p *store.Points, m ledger.Metric, per int64) []cell {
 	cells := make([]cell, g.cells)
 	for i := range cells {
 		cells[i] = noCell
 	}
 	if m.Kind == ledger.Counter {
-		g.layIncrease(cells, p)
+		g.layIncrease(cells, p, per)
 		return cells
 	}
 	for _, b := range p.Buckets {
@@ -65,7 +68,8 @@ func (g grid) lay(p *store.Points, m ledger.Metric) []cell {
 	return cells
 }
 
-// laySteps does so over the engine's steps: a bucket lies where its last step does.
+// laySteps does so over the engine's steps: a bucket lies where its last step
+// does, and counters become their increase per 1,000 steps.
 func (g grid) laySteps(p *store.Points, m ledger.Metric) []cell {
 	moved := store.Points{Engine: p.Engine, Column: p.Column, Width: p.Width}
 	for _, b := range p.Buckets {
@@ -74,7 +78,7 @@ func (g grid) laySteps(p *store.Points, m ledger.Metric) []cell {
 			moved.Buckets = append(moved.Buckets, b)
 		}
 	}
-	return g.lay(&moved, m)
+	return g.layPer(&moved, m, thousandSteps)
 }
 
 // gauge is a bucket's mean and extremes. Where 0 means that there was nothing
@@ -99,11 +103,17 @@ func joined(a, b cell) cell {
 	return cell{mean: (a.mean*float64(a.n) + b.mean*float64(b.n)) / float64(n), low: min(a.low, b.low), high: max(a.high, b.high), n: n}
 }
 
-const minute = int64(60e9)
+// What a counter's increase is told for: in ns over time, in steps over steps.
+const (
+	minute        = int64(60e9)
+	thousandSteps = int64(1000)
+)
 
-// layIncrease turns a running total into its increase per minute between one
-// bucket and the next. A total that fell began anew at 0.
-func (g grid) layIncrease(cells []cell, p *store.Points) {
+// layIncrease turns a running total into its increase between one bucket and the
+// next, for so much of the axis. What grew in a cell is divided by how much of
+// the axis it grew over. A total that fell began anew at 0.
+func (g grid) layIncrease(cells []cell, p *store.Points, per int64) {
+	over := make([]float64, len(cells))
 	for k := 1; k < len(p.Buckets); k++ {
 		a, b := p.Buckets[k-1], p.Buckets[k]
 		i := g.at(b.From)
@@ -114,8 +124,14 @@ func (g grid) layIncrease(cells []cell, p *store.Points) {
 		if grown < 0 {
 			grown = b.Last
 		}
-		v := grown / (float64(b.From-a.From) / float64(minute))
-		cells[i] = joined(cells[i], cell{mean: v, low: v, high: v, n: b.N})
+		span := float64(b.From-a.From) / float64(per)
+		v := grown / span
+		c := cell{mean: v, low: v, high: v, n: b.N}
+		if old := cells[i]; old.n > 0 {
+			c = cell{mean: (old.mean*over[i] + grown) / (over[i] + span), low: min(old.low, v), high: max(old.high, v), n: old.n + b.N}
+		}
+		cells[i] = c
+		over[i] += span
 	}
 }
 

@@ -223,6 +223,33 @@ func TestSeriesOverSteps(t *testing.T) {
 	}
 }
 
+func TestCountersOverSteps(t *testing.T) {
+	s := newSite(t, nil)
+	// Steps 50 … 3000 in 60 cells: 50 steps a cell, so that 1500 and 1520 share one.
+	s.seed([]store.EngineInfo{engine("d", "rank0", 0), engine("d", "rank1", 1)}, []store.Column{{Metric: "finished"}}, []sample{
+		{0, 30 * time.Minute, 1000, 0, []float64{100}}, {1, 30 * time.Minute, 1000, 0, []float64{0}},
+		{0, 29 * time.Minute, 1500, 0, []float64{110}}, {1, 29 * time.Minute, 1500, 0, []float64{1}}, // 10 and 1 in 500 steps: 20 and 2 in 1,000
+		{0, 28 * time.Minute, 1520, 0, []float64{112}},                                               // in the same cell: 12 in 520 steps
+		{0, 27 * time.Minute, 3000, 0, []float64{260}}, {1, 27 * time.Minute, 3000, 0, []float64{7}}, // 148 in 1,480 steps; 6 in 1,500
+		{0, 26 * time.Minute, 50, 0, []float64{4}}, // a restart: steps began anew, what they took before is unknown
+	})
+	q := seriesQuery{deployment: "d", metrics: []string{"finished"}, steps: true, points: 60}
+	q.from, q.to = seedNow.Add(-time.Hour).UnixNano(), seedNow.UnixNano()
+	f := func(joined bool, want ...[]float64) {
+		t.Helper()
+		q.joined = joined
+		a := s.series(q)
+		if len(a.Lines) != len(want) {
+			t.Fatalf("joined %v: %d lines, want %d", joined, len(a.Lines), len(want))
+		}
+		for i := range want {
+			same(t, "finished per 1,000 steps", a.Lines[i].Mean, want[i])
+		}
+	}
+	f(false, []float64{12 / 0.52, 148 / 1.48}, []float64{1 / 0.5, 6 / 1.5})
+	f(true, []float64{12/0.52 + 2, 100 + 4})
+}
+
 func TestCardsAreTold(t *testing.T) {
 	m, _ := ledger.Lookup("gpu_throttle")
 	column, card := splitCard(m, store.Column{Metric: m.Key, Label: "GPU-1a sw_power_cap"})

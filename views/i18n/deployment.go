@@ -81,6 +81,7 @@ var deploymentTexts = map[string]text{
 	"plot.more":         {"{0} more charts are left out: their series are in /api/series.", "另有 {0} 个图未显示，其数据可由 /api/series 取得。"},
 	"plot.absent":       {"{0} metrics are not here", "{0} 个指标不在此处"},
 	"plot.per_minute":   {"{0}/min", "{0}/分"},
+	"plot.per_steps":    {"{0}/1,000 steps", "{0}/千步"},
 
 	"part.cur":   {"last call", "最近一次"},
 	"part.mean":  {"mean", "平均"},

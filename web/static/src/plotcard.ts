@@ -39,6 +39,7 @@ export class PlotCard {
   private readonly area: HTMLElement;
   private readonly note: HTMLElement;
   private readonly legend: HTMLElement;
+  private readonly heading: HTMLElement;
   private readonly names: readonly string[];
   private readonly metrics: readonly string[];
 
@@ -49,6 +50,7 @@ export class PlotCard {
     this.area = figure.querySelector<HTMLElement>(".plot-area")!;
     this.note = role(figure, "note");
     this.legend = role(figure, "legend");
+    this.heading = figure.querySelector<HTMLElement>("h3 .unit")!;
     this.names = (figure.dataset["names"] ?? "").split("\n");
     this.metrics = new URLSearchParams(figure.dataset["query"]).getAll("metric");
   }
@@ -123,10 +125,13 @@ export class PlotCard {
     this.series = series;
     this.plot ??= new charts.LinePlot(this.area, this.host.skeleton());
     const end = series.x0 + series.cells * series.dx;
+    // A counter's increase is told per minute or per 1,000 steps.
+    const unit = this.figure.dataset[asked.byStep ? "stepUnit" : "unit"] ?? "";
+    this.heading.textContent = unit;
     this.plot.set({
       series,
       marks: this.host.marks(),
-      unit: this.figure.dataset["unit"] ?? "",
+      unit,
       name: (line) => this.name(line),
       byStep: asked.byStep,
       from: asked.byStep || asked.key !== "own" ? series.x0 : asked.from,
