@@ -318,7 +318,7 @@ type joined struct {
 // Of engines that have nothing to report at times, as without any first token
 // or at a step of the other kind, those that have stand for all.
 func (g grid) join(engines [][]slot, r rule) joined {
-	var j joined
+	j := joined{t: make([]int64, 0, g.n), x: make([]float64, 0, g.n), w: make([]float64, 0, g.n)}
 	for k := range g.n {
 		var sum, weight, cover float64
 		top, bottom := math.Inf(-1), math.Inf(1)

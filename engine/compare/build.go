@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -67,7 +68,7 @@ func (b *builder) rows() {
 	byGroup := make(map[ledger.Group][]Row)
 	ids, left := rowIDs(b.views, b.opt.Metrics)
 	b.table.LeftRows = left
-	for _, r := range b.measureRows(ids) {
+	for _, r := range once(b.measureRows(ids)) {
 		byGroup[r.Metric.Group] = append(byGroup[r.Metric.Group], r)
 	}
 	for _, key := range histogramKeys(b.views, b.opt.Metrics) {
@@ -109,6 +110,35 @@ func (b *builder) measureRows(ids []rowID) []Row {
 	return rows
 }
 
+// once leaves out rows that show, converted, what another row shows: two engines'
+// metrics may stand in for each other, and one difference is one test. The row of the
+// first column's own metric stays.
+func once(rows []Row) []Row {
+	type what struct{ sources, label, steps string }
+	best := make(map[what]int)
+	id := func(r *Row) (what, bool) {
+		for _, s := range r.sources {
+			if s == "" {
+				return what{}, false
+			}
+		}
+		return what{strings.Join(r.sources, " "), r.Label, string(r.Steps)}, true
+	}
+	for i := range rows {
+		k, ok := id(&rows[i])
+		if had, seen := best[k]; ok && (!seen || rows[had].sources[0] != rows[had].Metric.Key && rows[i].sources[0] == rows[i].Metric.Key) {
+			best[k] = i
+		}
+	}
+	out := make([]Row, 0, len(rows))
+	for i := range rows {
+		if k, ok := id(&rows[i]); !ok || best[k] == i {
+			out = append(out, rows[i])
+		}
+	}
+	return out
+}
+
 // rank is a key's place in reading order.
 func rank(key string) int { return ranks[key] }
 
@@ -141,6 +171,7 @@ func (b *builder) row(id rowID, m ledger.Metric) Row {
 	for i, v := range b.views {
 		all[i] = b.measureCell(v, id, m, i)
 		r.Cells[i] = all[i].cell
+		r.sources = append(r.sources, all[i].source)
 	}
 	for i := 1; i < len(b.views); i++ {
 		b.differ(&r, i, &all[0], &all[i], id)
@@ -172,6 +203,7 @@ func (b *builder) measureCell(v *view, id rowID, m ledger.Metric, column int) me
 		return v.state(id, r)
 	}
 	out := v.measure(id, r)
+	out.source = id.key
 	if out.cell.OK {
 		return out
 	}
@@ -184,6 +216,7 @@ func (b *builder) measureCell(v *view, id rowID, m ledger.Metric, column int) me
 		id.key = s.key
 		r.convert = s.convert
 		if o := v.measure(id, r); o.cell.OK {
+			o.source = s.key
 			o.cell.Qualifications = append(o.cell.Qualifications, *s.reason)
 			return o
 		}

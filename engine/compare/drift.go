@@ -21,11 +21,10 @@ const settledSpread = 0.2
 // the same time would not make its level exact. If its second half is steady, that half
 // stands for it. The choice looks at nothing but the column's own steadiness.
 func (m *measured) settle(a aligned, r rule) {
-	if m.est.n < 2*minPoints || m.est.effect >= minEffect || len(m.est.scales) == 0 {
+	if m.est.n < 2*minPoints || m.est.effect >= minEffect || !m.est.drifts {
 		return
 	}
-	h := measured{cell: Cell{Left: m.cell.Left}, before: m.est.quarters}
-	m.before = h.before
+	h := measured{cell: Cell{Left: m.cell.Left}, before: m.before}
 	late := a.from(a.n / 2)
 	h.level(late, late.join(late.parts, r), r)
 	if h.est.needsPoints() > 0 || h.est.spread > settledSpread*m.est.spread {
@@ -49,9 +48,9 @@ func (a aligned) from(k int) aligned {
 }
 
 // drifted judges a difference whose one column never settles while the other is steady.
-// Such a column has no level to speak of, but where every quarter of its time lies on the
-// same side of the steady column, and its mean beyond driftDistance, it does not work as
-// that one does. It returns false where that is not given.
+// Such a column has no level to speak of, but where it evidently rises or falls from
+// quarter to quarter, each of these lies on the same side of the steady column, and its
+// mean beyond driftDistance, it does not work as that one does. It returns false where that is not given.
 func drifted(a, b *measured, more [2]int, d *Difference) bool {
 	steady, moving := &a.est, &b.est
 	switch {
@@ -61,11 +60,12 @@ func drifted(a, b *measured, more [2]int, d *Difference) bool {
 		return false
 	}
 	away := moving.level - steady.level
-	if moving.n < minPoints || steady.v <= 0 || len(moving.scales) == 0 || math.Abs(away) < driftDistance*steady.spread {
+	if moving.n < minPoints || !moving.drifts || steady.v <= 0 || math.Abs(away) < driftDistance*steady.spread {
 		return false
 	}
-	for _, q := range moving.quarters {
-		if (q-steady.level)*away <= 0 {
+	q := moving.quarters
+	for i := range q {
+		if (q[i]-steady.level)*away <= 0 || i > 0 && (q[i]-q[i-1])*(q[3]-q[0]) <= 0 {
 			return false
 		}
 	}
@@ -73,6 +73,48 @@ func drifted(a, b *measured, more [2]int, d *Difference) bool {
 	d.DF = steady.df
 	d.P = tTail(d.Value/d.SE, d.DF)
 	return true
+}
+
+// driftLevel is the level of the test whether a series drifts: one that is only slow
+// must not be said to.
+const driftLevel = 0.001
+
+// drifting says whether the means of a series' quarters differ by more than what is seen
+// within them: around each quarter's own straight line, and as a first-order
+// autoregression, since neighbours resemble each other.
+func drifting(x []float64) bool {
+	n := len(x)
+	if n < minPoints {
+		return false
+	}
+	rest := make([]float64, 0, n)
+	var means []float64
+	for k := range 4 {
+		part := x[k*n/4 : (k+1)*n/4]
+		c := float64(len(part)-1) / 2
+		var mean, slope, squares float64
+		for i, v := range part {
+			d := float64(i) - c
+			mean += v / float64(len(part))
+			slope += d * v
+			squares += d * d
+		}
+		slope /= squares
+		for i, v := range part {
+			rest = append(rest, v-mean-slope*(float64(i)-c))
+		}
+		means = append(means, mean)
+	}
+	mean, between := meanVariance(means)
+	s := newScale(rest)
+	if math.Sqrt(between) <= 1e-9*math.Abs(mean) {
+		return false
+	}
+	free := float64(n - 8) // two numbers are fitted to each quarter
+	r := unbiased(s.s1/math.Max(s.s0, math.SmallestNonzeroFloat64), n/4)
+	r = math.Min(maxRho, r+math.Sqrt((1-r*r)/free))
+	noise := s.s0 / free * meanVariance1(r, n/4)
+	return noise == 0 || fTail(between/noise, 3, math.Max(1, free*(1-r)/(1+r))) < driftLevel
 }
 
 // driftReason is the condition that the figures of a column which changed carry.

@@ -20,7 +20,8 @@ type estimate struct {
 	scales []scale // finest first; none where the series is constant
 	unit   float64 // factor of the scales' values in the level
 
-	quarters [4]float64 // means of the points of each quarter of the time
+	quarters [4]float64 // means of the points of each quarter of the time, by weight
+	drifts   bool       // … differ evidently
 }
 
 // estimateLevel takes the points of a series by rising time; w nil weighs all
@@ -61,7 +62,7 @@ func estimateLevel(x, w []float64) estimate {
 	if !(sumW > 0) { // nothing has weight: there is nothing to prefer either
 		return estimateLevel(x, nil)
 	}
-	e := estimate{level: sumX / sumW, n: n, df: math.Max(1, float64(n-1)), effect: float64(n), unit: 1, quarters: quarters(x)}
+	e := estimate{level: sumX / sumW, n: n, df: math.Max(1, float64(n-1)), effect: float64(n), unit: 1}
 	meanW := sumW / float64(n)
 	// z is the series' first-order part in the level: for equal weights the deviation from it.
 	z := make([]float64, n)
@@ -89,15 +90,12 @@ func estimateLevel(x, w []float64) estimate {
 	return e
 }
 
-func quarters(x []float64) (q [4]float64) {
+// byQuarters are the means of a series' quarters, by weight.
+func byQuarters(x, w []float64) (q [4]float64) {
 	n := len(x)
-	if n == 0 {
-		return q
-	}
 	for k := range q {
-		part := x[min(k*n/4, n-1):max((k+1)*n/4, min(k*n/4, n-1)+1)]
-		for _, v := range part {
-			q[k] += v / float64(len(part))
+		if from, to := k*n/4, (k+1)*n/4; from < to {
+			q[k] = mean(x[from:to], w[from:to])
 		}
 	}
 	return q

@@ -26,7 +26,8 @@ type measured struct {
 
 	memory  memory     // of the engines' series
 	half    bool       // the level moved: only the second half of the time is in est
-	before  [4]float64 // then, the means of the quarters of the whole time
+	before  [4]float64 // the means of the quarters of the whole time
+	source  string     // key of the metric that it is of
 	refusal *Reason    // why it must not be compared
 }
 
@@ -81,6 +82,7 @@ func (v *view) measure(id rowID, r rule) measured {
 	j := g.join(a.parts, r)
 	out.cell.Left.Alone = j.left
 	out.level(a, j, r)
+	out.before = out.est.quarters
 	out.settle(a, r)
 
 	c := &out.cell
@@ -113,7 +115,7 @@ func exact(x, w []float64, like joined) estimate {
 	if level := mean(x, w); e.n > 0 && !math.IsNaN(level) {
 		e.level = level
 	}
-	e.quarters = quarters(x)
+	e.quarters, e.drifts = byQuarters(x, w), drifting(like.x)
 	return e
 }
 
@@ -151,12 +153,12 @@ func (m *measured) perEngine(a aligned, r rule) {
 			}
 		}
 		m.cell.Lines += used
-		one := rule{agg: ledger.Aggregation{Op: ledger.WeightedMean, By: r.agg.By}, sparse: true}
-		parts := a.join(a.parts[i:i+1], one)
-		if len(parts.x) == 0 {
+		x, w := known(a.parts[i])
+		if len(x) == 0 {
 			continue
 		}
-		e := exact(parts.x, parts.w, a.join(a.whole[i:i+1], one))
+		likeX, likeW := known(a.whole[i])
+		e := exact(x, w, joined{x: likeX, w: likeW})
 		levels = append(levels, e.level)
 		m.memory.add(e)
 		noise += e.v
@@ -182,6 +184,17 @@ func (m *measured) perEngine(a aligned, r rule) {
 	}
 	m.engine = (between - noise) * factor * r.scale * r.scale
 	m.df = float64(n - 1)
+}
+
+// known are the values of one engine's slots that have weight.
+func known(all []slot) (x, w []float64) {
+	x, w = make([]float64, 0, len(all)), make([]float64, 0, len(all))
+	for _, s := range all {
+		if s.w > 0 {
+			x, w = append(x, s.x), append(w, s.w)
+		}
+	}
+	return x, w
 }
 
 // mean is that of values by weight; NaN when nothing has any.

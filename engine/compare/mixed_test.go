@@ -138,6 +138,28 @@ func TestDeepInferBesideOthers(t *testing.T) {
 	}
 }
 
+// TestOneRowForOneDifference: metrics that stand in for each other make one row.
+func TestOneRowForOneDifference(t *testing.T) {
+	a := Side{To: 2, PeakTFLOPs: 1000, Engines: []Engine{{Name: "x", Kind: "deepinfer", Series: []Series{flat("TTFT_mean", "", 200, 40), flat("MFU", "", 0.2, 40)}}}}
+	b := Side{To: 2, PeakTFLOPs: 1000, Engines: []Engine{{Name: "y", Kind: "vllm", Series: []Series{flat("TTFT_avg", "", 200, 40), flat("est_TFLOPs_per_GPU", "", 400, 40)}}}}
+	f := func(a, b Side, want ...string) {
+		t.Helper()
+		var got []string
+		for _, g := range compared(t, Options{}, a, b).Groups {
+			for _, r := range g.Rows {
+				got = append(got, r.Metric.Key)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("rows %v, want %v", got, want)
+		}
+	}
+	f(a, b, "TTFT_mean", "MFU")
+	f(b, a, "TTFT_avg", "est_TFLOPs_per_GPU")
+	a.Engines[0].Series = append(a.Engines[0].Series, flat("TTFT_avg", "", 180, 40)) // now they are two
+	f(a, b, "TTFT_mean", "TTFT_avg", "MFU")
+}
+
 // TestAcceptanceHasTwoMeanings: an unconditional rate never stands beside a conditional one.
 func TestAcceptanceHasTwoMeanings(t *testing.T) {
 	a := Side{From: 1, To: 2, Engines: []Engine{{Name: "x", Kind: "deepinfer", Series: []Series{flat("nextn_accept_rate", "2", 0.6, 40)}}}}

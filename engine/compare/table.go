@@ -74,6 +74,8 @@ type Row struct {
 	Cells    []Cell // one for each column
 	// Notes hold for the whole row.
 	Notes []Reason
+
+	sources []string // by column, the key of the metric that stands there
 }
 
 // Cell is a metric of one column.

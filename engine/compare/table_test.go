@@ -209,10 +209,52 @@ func TestDrift(t *testing.T) {
 	if c.Verdict != Worse || math.Abs(c.Level-200) > 4 || !slices.Contains(codes(c.Qualifications), Drift) {
 		t.Errorf("a fall that settles: %v at %v with %v", c.Verdict, c.Level, codes(c.Qualifications))
 	}
-	// Falls all the time, from 0.9 to 0.1.
+	// Falls all the time, from 0.9 to 0.11: the quarters' means are those of 0 … 19, 20 … 39 and so on, of 400: 322, 242,
+	// 162 and 82.
 	c = row(t, compared(t, Options{}, steady.side(rng), ramp(func(i int) float64 { return 0.9 - 0.01*float64(i) })), "completion_TPS", "", "").Cells[1]
-	if c.Verdict != Worse || !slices.Contains(codes(c.Qualifications), Drift) {
-		t.Errorf("a fall without end: %v with %v", c.Verdict, codes(c.Qualifications))
+	said := ""
+	for _, q := range c.Qualifications {
+		if q.Code == Drift {
+			said = q.Long.EN
+		}
+	}
+	if c.Verdict != Worse || !strings.Contains(said, "quarters: 32") || !strings.Contains(said, "→ 24") || !strings.Contains(said, "→ 16") || !strings.Contains(said, "→ 8") {
+		t.Errorf("a fall without end: %v with %q", c.Verdict, said)
+	}
+}
+
+// TestDrifting: a series that only moves slowly is seldom said to drift: in one direction, that is, and by more than
+// what is seen within quarters.
+func TestDrifting(t *testing.T) {
+	rng := newRand(21)
+	const n = 400
+	ones := slices.Repeat([]float64{1}, 80)
+	for _, rho := range []float64{0, 0.5, 0.9} {
+		found := 0
+		for range n {
+			x, z := make([]float64, 80), rng.NormFloat64()
+			for i := range x {
+				z = rho*z + math.Sqrt(1-rho*rho)*rng.NormFloat64()
+				x[i] = 71 + z
+			}
+			q := byQuarters(x, ones)
+			if drifting(x) && (q[1]-q[0])*(q[2]-q[1]) > 0 && (q[2]-q[1])*(q[3]-q[2]) > 0 {
+				found++
+			}
+			for i := range x { // by two standard deviations in a quarter
+				x[i] += 0.1 * float64(i)
+			}
+			if rho == 0 && !drifting(x) {
+				t.Errorf("a rise from 71 to 79 with noise of 1 is none")
+			}
+		}
+		t.Logf("autocorrelation %g: %d of %d steady series are said to drift", rho, found, n)
+		if float64(found) > 0.05*n { // at 0.9 a quarter is worth 20 × 0.1 ÷ 1.9 = 1 independent point
+			t.Errorf("autocorrelation %g: %d of %d steady series are said to drift, more than 5 %%", rho, found, n)
+		}
+	}
+	if drifting([]float64{1, 2, 3}) || drifting(make([]float64, 80)) {
+		t.Error("three points, or a constant, drift")
 	}
 }
 
