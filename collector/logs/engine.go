@@ -127,6 +127,11 @@ func (e *engine) see(s sight) (flags store.Flags, events []store.Event) {
 		return flags, events
 	}
 	full := p.Every
+	for _, other := range e.Sections {
+		if p.Every == 0 { // the first [cuda] line comes an interval later than the others' first
+			full = max(full, other.Every)
+		}
+	}
 	if s.prompt {
 		full *= 5
 	}

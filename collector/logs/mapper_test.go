@@ -186,6 +186,17 @@ func TestFilling(t *testing.T) {
 	if fmt.Sprint(got) != "[true true false true true false]" {
 		t.Errorf("filling %v", got)
 	}
+	// The first [cuda] line comes with the second [stats] line, and its windows are as young.
+	b = newBench(t, Identity{})
+	cuda := func(clock string, step int) string { return strings.Replace(cpu(clock, step), "[cpu]", "[cuda]", 1) }
+	b.lines(stats("10:00:00", 0, ""), stats("10:00:10", 100, ""), cuda("10:00:10", 100), stats("10:00:20", 200, ""), cuda("10:00:20", 200))
+	got = nil
+	for _, r := range b.rows {
+		got = append(got, r.Flags&store.Filling != 0)
+	}
+	if fmt.Sprint(got) != "[true true true false false]" {
+		t.Errorf("filling with [cuda] lines %v", got)
+	}
 }
 
 func TestClockJumps(t *testing.T) {
