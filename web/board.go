@@ -78,12 +78,16 @@ type engineState struct {
 	latest  map[store.Column]store.Latest
 	events  []store.Event // of the last eventsWithin
 	trouble string        // why its collector can't read it, "" when it can
+	pace    time.Duration // the usual distance of its lines, 0 unknown
+	heard   int64         // when it gave something last, ns
+	silent  time.Duration // how long it has given nothing, 0 while that is usual
 }
 
-// value is the newest value of a metric's only series, NaN when there is none.
+// value is the present value of a metric's only series, NaN when there is none:
+// neither what a silent engine said last nor what its newest lines no longer say.
 func (e *engineState) value(m ledger.Metric) float64 {
 	l, ok := e.latest[store.Column{Metric: m.Key}]
-	if !ok {
+	if !ok || e.silent > 0 || e.behind(l) > 0 {
 		return math.NaN()
 	}
 	return present(m, l.Value)
@@ -224,6 +228,9 @@ func (b *board) look(ctx context.Context) (*snapshot, error) {
 		return nil, err
 	}
 	for _, d := range s.deployments {
+		for _, e := range d.engines {
+			e.hear(s.at, b.trends.paces[e.ID])
+		}
 		d.row = viewDeployment(d, s.at)
 	}
 	return s, nil

@@ -111,7 +111,7 @@ func (s *Server) deployment(ctx context.Context, name string, fresh bool) (*depl
 		}
 		state := &deploymentState{Deployment: d}
 		for _, e := range engines {
-			state.engines = append(state.engines, &engineState{Engine: e})
+			state.engines = append(state.engines, &engineState{Engine: e, heard: e.Last})
 		}
 		state.row = viewDeployment(state, s.now())
 		return state, nil
@@ -182,7 +182,7 @@ func verdict(d *deploymentState, now time.Time) []views.Reason {
 	reporting := 0
 	for _, e := range d.engines {
 		newest = max(newest, e.Last)
-		if e.Last != 0 && now.Sub(time.Unix(0, e.Last)) < silentAfter {
+		if e.Last != 0 && e.silence(now) == 0 {
 			reporting++
 		}
 	}

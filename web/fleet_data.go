@@ -185,10 +185,13 @@ func joinedFigure(d *deploymentState, m ledger.Metric) views.Figure {
 	values, weights := make([]float64, len(d.engines)), make([]float64, len(d.engines))
 	by := ledger.Metric{Key: m.Aggregate.By}
 	reported := 0
-	kind := ""
+	var newest *engineState // of those that have said something of it
+	said := int64(-1)
 	for i, e := range d.engines {
 		values[i], weights[i] = e.value(m), e.value(by)
-		kind = e.Kind
+		if l := e.latest[store.Column{Metric: m.Key}]; l.Time > said {
+			newest, said = e, l.Time
+		}
 		if !math.IsNaN(values[i]) {
 			reported++
 		}
@@ -198,7 +201,10 @@ func joinedFigure(d *deploymentState, m ledger.Metric) views.Figure {
 	switch {
 	case !math.IsNaN(v):
 	case reported == 0:
-		f.Why = absentReason(kind, m, false)
+		f.Why = views.Reason{Key: "figure.absent"}
+		if newest != nil {
+			f.Why = whyAbsent(newest, m)
+		}
 	case m.Aggregate.Op == ledger.Apart:
 		f.Why = views.Reason{Key: "figure.apart"}
 	}

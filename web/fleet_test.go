@@ -73,8 +73,11 @@ func TestFleetListsTheWorstFirst(t *testing.T) {
 		}
 	}
 	f("fine", "fine", "1 engine", "DeepInfer · tp2 · model-x", "1,000", "8", "0", "50.0", "120", "10 s")
-	// 500 of the engine that reports + 700, which is 5 minutes old: the last value within 10 minutes.
-	f("silent", "trouble", "1 of 2 engines: silent for 5 min", "2 engines", "1,200")
+	// 500 of the engine that reports; what the other said 5 minutes ago is not of now.
+	f("silent", "trouble", "1 of 2 engines: silent for 5 min, since 11:55:00 UTC", "2 engines", "500")
+	if got := row(t, html, "silent"); !strings.Contains(got, "the engine is silent for 5 min; the last value was 700") || strings.Contains(text(got), "1,200") {
+		t.Errorf("silent: %s", got)
+	}
 	f("old", "ended", "last sample 3 h ago", "–")
 	f("full", "check", "KV cache 99.0 % full while 3 sequences wait")
 	if got := text(html); !strings.Contains(got, "4 deployments, 5 engines: 3 report; 1 in trouble, 1 to check, 1 ended.") {

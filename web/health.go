@@ -11,7 +11,8 @@ import (
 	"github.com/stepscope/stepscope/views"
 )
 
-// When an engine counts as silent, and as ended. Engines log about every 40 s.
+// When an engine counts as silent at the latest, and as ended. DeepInfer logs
+// about every 40 s.
 const (
 	silentAfter = 3 * time.Minute
 	endedAfter  = time.Hour
@@ -35,8 +36,8 @@ func judgeEngine(e *engineState, now time.Time) (views.Health, []views.Reason) {
 		return views.Bad, []views.Reason{{Key: "reason.down", Args: []string{e.trouble}}}
 	case silent >= endedAfter:
 		return views.Ended, []views.Reason{{Key: "reason.ended", Args: []string{span(silent)}}}
-	case silent >= silentAfter:
-		return views.Bad, []views.Reason{{Key: "reason.silent", Args: []string{span(silent)}}}
+	case e.silent > 0:
+		return views.Bad, []views.Reason{silentReason(e, e.silent)}
 	}
 	reasons := append(eventReasons(e.events, now), loadReasons(e)...)
 	if len(reasons) > 0 {
@@ -159,12 +160,25 @@ func figure(e *engineState, m ledger.Metric) views.Figure {
 	if !math.IsNaN(f.Value) {
 		return f
 	}
-	_, has := e.latest[store.Column{Metric: m.Key}]
-	f.Why = absentReason(e.Kind, m, has)
-	if len(e.latest) == 0 {
-		f.Why = views.Reason{Key: "figure.absent"} // whatever it has, it is not there now
-	}
+	f.Why = whyAbsent(e, m)
 	return f
+}
+
+// whyAbsent says why an engine has no present value of a metric.
+func whyAbsent(e *engineState, m ledger.Metric) views.Reason {
+	l, has := e.latest[store.Column{Metric: m.Key}]
+	behind := e.behind(l)
+	switch {
+	case has && !math.IsNaN(present(m, l.Value)) && (e.silent > 0 || behind > 0):
+		was := views.Number(m.Unit, l.Value)
+		if behind > 0 {
+			return views.Reason{Key: "figure.older", Args: []string{was, span(behind)}}
+		}
+		return views.Reason{Key: "figure.silent", Args: []string{span(e.silent), was}}
+	case len(e.latest) == 0:
+		return views.Reason{Key: "figure.absent"} // whatever it has, it is not there now
+	}
+	return absentReason(e.Kind, m, has)
 }
 
 // unreadable says which engines their collectors can't read, and why.

@@ -15,6 +15,7 @@ type trendBook struct {
 	at    time.Time
 	cost  time.Duration
 	lines map[string][]float64
+	paces map[int64]time.Duration // of the engines, by ID: the same reading tells them
 }
 
 // update adds the trends to a snapshot, read anew where they are due.
@@ -22,8 +23,9 @@ func (t *trendBook) update(ctx context.Context, st store.Samples, s *snapshot) e
 	if age := s.at.Sub(t.at); t.lines == nil || age < 0 || age >= max(trendEvery, trendShare*t.cost) {
 		began := time.Now()
 		lines := map[string][]float64{}
+		t.paces = map[int64]time.Duration{}
 		for _, d := range s.deployments {
-			line, err := readTrend(ctx, st, d, s.at)
+			line, err := t.read(ctx, st, d, s.at)
 			if err != nil {
 				return err
 			}
@@ -33,7 +35,7 @@ func (t *trendBook) update(ctx context.Context, st store.Samples, s *snapshot) e
 	}
 	for _, d := range s.deployments {
 		if _, ok := t.lines[d.Name]; !ok { // a new one need not wait for the next round
-			line, err := readTrend(ctx, st, d, s.at)
+			line, err := t.read(ctx, st, d, s.at)
 			if err != nil {
 				return err
 			}
@@ -44,8 +46,9 @@ func (t *trendBook) update(ctx context.Context, st store.Samples, s *snapshot) e
 	return nil
 }
 
-// readTrend is the trend metric of a deployment's engines together.
-func readTrend(ctx context.Context, st store.Samples, d *deploymentState, now time.Time) ([]float64, error) {
+// read is the trend metric of a deployment's engines together. It notes the
+// engines' paces besides.
+func (t *trendBook) read(ctx context.Context, st store.Samples, d *deploymentState, now time.Time) ([]float64, error) {
 	m, _ := ledger.Lookup(trendMetric)
 	to := now.UnixNano()
 	from := to - int64(trendWithin)
@@ -67,6 +70,7 @@ func readTrend(ctx context.Context, st store.Samples, d *deploymentState, now ti
 	rows := make([][]float64, len(points))
 	for i := range points {
 		rows[i] = g.held(g.lay(&points[i], m))
+		t.paces[points[i].Engine] = pace(&points[i])
 	}
 	line := make([]float64, g.cells)
 	column := make([]float64, len(rows))

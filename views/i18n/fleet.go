@@ -35,6 +35,8 @@ var fleetTexts = map[string]text{
 
 	"figure.estimate": {"{0}, est.", "{0}，估算"},
 	"figure.absent":   {"not reported in the last 10 minutes", "最近 10 分钟未上报"},
+	"figure.silent":   {"the engine is silent for {0}; the last value was {1}", "引擎已静默 {0}，最后的值为 {1}"},
+	"figure.older":    {"the newest lines have no value; the last one was {0}, {1} before them", "最新的行没有此值；上一个值为 {0}，早 {1}"},
 	"figure.of":       {"{0}, from {1} of {2} engines", "{0}，来自 {2} 个引擎中的 {1} 个"},
 	"figure.apart":    {"engines differ and no single number is right: see them one by one", "各引擎不同，没有合适的单一数字：请逐个查看"},
 
@@ -79,7 +81,8 @@ var fleetTexts = map[string]text{
 	"health.ended":   {"ended", "结束"},
 
 	"reason.never":           {"no sample has come yet", "尚无样本"},
-	"reason.silent":          {"silent for {0}", "已静默 {0}"},
+	"reason.silent":          {"silent for {0}, since {1} UTC", "已静默 {0}，自 {1} UTC 起"},
+	"reason.silent_pace":     {"silent for {0}, since {1} UTC; a line came at least every {2} before", "已静默 {0}，自 {1} UTC 起；此前至少每 {2} 一行"},
 	"reason.ended":           {"last sample {0} ago", "最近样本在 {0} 前"},
 	"reason.restart":         {"restarted {0}× in 15 min", "15 分钟内重启 {0} 次"},
 	"reason.gap":             {"lost {0} log lines in 15 min", "15 分钟内丢失 {0} 条日志"},

@@ -4,7 +4,7 @@ import type * as Charts from "./charts";
 import { byID, scriptJSON } from "./dom";
 import { t } from "./fleetstrings";
 import { startKeys } from "./keys";
-import { follow, Throttle } from "./live";
+import { follow, silenceEvery, Throttle } from "./live";
 import { matcher } from "./order";
 import { refresh, tick } from "./patch";
 import { PlotCard, type Host } from "./plotcard";
@@ -214,6 +214,10 @@ follow({
   },
 });
 setInterval(() => tick(), 1000);
+// That nothing comes is told by no event.
+setInterval(() => {
+  if (!document.hidden) now.poke();
+}, silenceEvery);
 tick();
 addEventListener("popstate", () => page.follow());
 // The list of this time's charts was not ready when the page was made.

@@ -3,7 +3,7 @@
 import { byID, maybeID } from "./dom";
 import { startInspect } from "./inspect";
 import { startKeys } from "./keys";
-import { follow, Throttle } from "./live";
+import { follow, silenceEvery, Throttle } from "./live";
 import { refresh, tick } from "./patch";
 import { startSwitches } from "./theme";
 
@@ -33,6 +33,10 @@ follow({
   open: () => update.poke(),
 });
 setInterval(() => tick(), 1000);
+// That nothing comes is told by no event.
+setInterval(() => {
+  if (!document.hidden) update.poke();
+}, silenceEvery);
 tick();
 
 // Folding and filtering change the address and the part; without script they are links and a form.

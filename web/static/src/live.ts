@@ -19,6 +19,9 @@ export function pause(n: number, random: number): number {
   return Math.min(longestPause, firstPause * 2 ** Math.min(n, 10)) * (0.5 + random / 2);
 }
 
+/** How often a page asks although nothing came, in ms. */
+export const silenceEvery = 15_000;
+
 /** Follows the server's events until the page goes away. */
 export function follow(events: LiveEvents, url = "/api/live"): void {
   let source: EventSource | null = null;
