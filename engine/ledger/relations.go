@@ -93,7 +93,7 @@ var relations = []Relation{
 	{"step_ms", "device_step_ms", Refused, whyClock},
 	{"step_ms", "gpu_forward_ms", Refused, whyClock},
 	{"host_step_ms", "device_step_ms", Refused, whyClock},
-	{"MFU", "est_TFLOPs_per_GPU", Convertible, Words{"MFU × the peak per GPU in TFLOP/s is the rate per GPU; both are estimates, by different estimators", "MFU × 每 GPU 峰值（TFLOP/s）即每 GPU 算力；两者都是估算，方法不同"}},
+	{"MFU", "est_TFLOPs_per_GPU", Convertible, Words{"MFU × twice the BF16 peak per GPU in TFLOP/s is the rate per GPU; both are estimates, by different estimators", "MFU × 每 GPU BF16 峰值（TFLOP/s）的两倍即每 GPU 算力；两者都是估算，方法不同"}},
 	{"MFU", "gpu_util", Refused, Words{"a busy card may be badly used: GPU busy counts any kernel, however small", "占用率只看有无核函数在运行，占用高不等于利用好"}},
 	{"moe_lb", "eplb_balancedness", Qualified, Words{"about 1 ÷ moe_lb, but averaged over the layers first", "约为 1 ÷ moe_lb，但先对各层取平均"}},
 }

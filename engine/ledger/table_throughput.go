@@ -76,7 +76,7 @@ var speculationMetrics = []Metric{
 		Moves:   Words{"verified drafts and their acceptance", "验证的草稿数及其接受率"},
 	},
 	{
-		Key: "avg_verified_len", Group: Speculation, Unit: TokensPerSeq, Better: Neither, Aggregate: Aggregation{Op: WeightedMean},
+		Key: "avg_verified_len", Group: Speculation, Unit: TokensPerSeq, Better: Neither, Aggregate: Aggregation{Op: WeightedMean, By: "verified_tokens"},
 		Name:        Words{"Drafts verified per sequence", "平均验证长度"},
 		Formula:     Words{"drafts verified ÷ sequences, both summed over the window; verified, not accepted", "窗口内验证的草稿数 ÷ 序列数；是验证而非接受"},
 		Window:      decodes,
