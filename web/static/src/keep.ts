@@ -158,7 +158,6 @@ export class KeepView {
     attempt.paused = !attempt.paused;
     if (attempt.paused) {
       attempt.upload.stop();
-      attempt.text = t.keep.paused(bytes(attempt.upload.sent), bytes(this.shown.file.size));
       this.render();
       return;
     }
@@ -173,6 +172,12 @@ export class KeepView {
     const error = byID("keep-error");
     error.textContent = t.keep.cancelled;
     error.hidden = false;
+  }
+
+  /** What is said beside the bar. An answer under way when one pauses must not look like going on. */
+  private saysOf(attempt: Attempt): string {
+    if (!attempt.paused || this.shown.kind !== "file") return attempt.text;
+    return t.keep.paused(bytes(attempt.upload.sent), bytes(this.shown.file.size));
   }
 
   private render(): void {
@@ -193,7 +198,7 @@ export class KeepView {
     if (attempt === null) return;
     if (open) {
       this.progress.querySelector("progress")!.value = attempt.share;
-      role(this.progress, "text").textContent = attempt.text;
+      role(this.progress, "text").textContent = this.saysOf(attempt);
       this.pause.textContent = attempt.paused ? t.keep.resume : t.keep.pause;
     }
     if (attempt.stored !== null) {
