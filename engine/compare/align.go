@@ -319,6 +319,7 @@ type joined struct {
 // or at a step of the other kind, those that have stand for all.
 func (g grid) join(engines [][]slot, r rule) joined {
 	j := joined{t: make([]int64, 0, g.n), x: make([]float64, 0, g.n), w: make([]float64, 0, g.n)}
+	gap := 0
 	for k := range g.n {
 		var sum, weight, cover float64
 		top, bottom := math.Inf(-1), math.Inf(1)
@@ -337,9 +338,14 @@ func (g grid) join(engines [][]slot, r rule) joined {
 			sum += s.x
 			top, bottom = math.Max(top, s.x), math.Min(bottom, s.x)
 		}
-		if have == 0 {
+		if have == 0 { // of no engine: missing if there is something before and behind
+			gap++
 			continue
 		}
+		if len(j.t) > 0 && !r.sparse {
+			j.left += gap
+		}
+		gap = 0
 		if have < alive && !r.sparse {
 			j.left++
 			continue

@@ -95,6 +95,11 @@ func TestMissingEngine(t *testing.T) {
 	f(60, 11, 3, 3, []Span{{20 * sec, 50 * sec}}, 10, 20, 50, 60)
 	// A line may stand for 10 × 10 s. 110 s is silence: 11 buckets.
 	f(180, 11, 7, 11, nil, 10, 20, 130, 140, 150, 160, 170, 180)
+	// Of an engine alone too.
+	got := levels(m, []Series{series("running", []float64{10, 20, 130, 140, 150, 160}, 1, 1, 1, 1, 1, 1)}).cell
+	if got.Points != 5 || got.Left.Alone != 11 {
+		t.Errorf("%d buckets, %d left out; want 5, 11 left out", got.Points, got.Left.Alone)
+	}
 }
 
 // TestLevelsAreOverTime: an engine that is idle logs every second, and every 4 s while it
@@ -172,7 +177,7 @@ func TestLeftOut(t *testing.T) {
 	s := series("completion_TPS", []float64{1, 2, 3, 4, 5, 6}, 900, 10, 500, 12, math.NaN(), 14)
 	s.Flags = []Flags{Filling, 0, Perturbed, 0, 0, 0}
 	got := levels(lookup(t, "completion_TPS"), []Series{s})
-	want := Left{Perturbed: 1, Filling: 1, NotFinite: 1}
+	want := Left{Perturbed: 1, Filling: 1, NotFinite: 1, Alone: 2} // (2, 3] and (4, 5] lie between what is known
 	if got.cell.Level != 12 || got.cell.Left != want || got.cell.Lines != 3 {
 		t.Errorf("level %v of %d lines, left %+v; want 12 of 3, %+v", got.cell.Level, got.cell.Lines, got.cell.Left, want)
 	}
