@@ -39,6 +39,7 @@ const (
 	maxCollector  = 200    // bytes of a collector's name
 	maxTextBytes  = 4_000  // of one text in a report or capture
 	goneAfter     = time.Minute
+	refusedFor    = 2 * time.Minute  // how long it is told that a process was refused; one that runs tries more often
 	takeOverAfter = 45 * time.Second // longer than a poll, so that a waiting collector is no silent one
 )
 
@@ -121,6 +122,7 @@ type session struct {
 	report   wire.Report
 	reported time.Time
 	targets  map[store.EngineKey]int // index in report.Targets of the target that captures the engine
+	taken    time.Time               // when its process took the name over from another
 	refused  *wire.Problem           // another process that wanted this name
 	wake     chan struct{}           // closed and replaced when there is something for a poll
 }
@@ -149,21 +151,38 @@ func (h *Hub) claim(ctx context.Context, name string, p process) error {
 	case s.process == (process{}), // it was known by name only
 		now.Sub(s.seen) > takeOverAfter,
 		p.host == s.process.host && p.started > s.process.started:
-		s.process, s.refused = p, nil
+		s.process, s.refused, s.taken = p, nil, now
 		h.rouse(s) // whoever polls for the old process leaves
 	default:
-		if s.refused == nil {
-			s.refused = &wire.Problem{}
-		}
-		s.refused.Time = now
-		s.refused.Count++
-		s.refused.What = cleanText(fmt.Sprintf("another collector on host %q calls itself %q too and is refused", p.host, name), maxTextBytes)
-		s.refused.Hint = "give it another name (--name, or name: in its configuration)"
+		s.refuse(p, name, now)
 		return fmt.Errorf("%w: %q is a collector on host %q that was heard %s ago; give this one another name, or stop the other and wait %s",
 			wire.ErrTaken, name, s.process.host, now.Sub(s.seen).Round(time.Second), takeOverAfter)
 	}
 	s.seen = now
 	return nil
+}
+
+// handOver is how long calls of a former process may still be on their way, such
+// as a poll that it waited in when it was killed.
+const handOver = 10 * time.Second
+
+// refuse notes for the page that another process wants the collector's name.
+func (s *session) refuse(p process, name string, now time.Time) {
+	former := p.host == s.process.host
+	if former && now.Sub(s.taken) < handOver {
+		return
+	}
+	if s.refused == nil {
+		s.refused = &wire.Problem{}
+	}
+	s.refused.Time = now
+	s.refused.Count++
+	what, hint := "another collector on host %[1]q calls itself %[2]q too and is refused", "give that one another name (collector: in its configuration)"
+	if former {
+		what = "a collector on this host that started earlier still runs as %[2]q and is refused"
+		hint = "stop the earlier one, or give one of them another name (collector: in its configuration)"
+	}
+	s.refused.What, s.refused.Hint = cleanText(fmt.Sprintf(what, p.host, name), maxTextBytes), hint
 }
 
 // makeRoom forgets the collector that was silent longest when there are too many.
@@ -330,7 +349,7 @@ func (h *Hub) Collectors() []CollectorState {
 	list := make([]CollectorState, 0, len(h.collectors))
 	for name, s := range h.collectors {
 		c := CollectorState{Name: name, Hello: s.hello, Report: s.report, Reported: s.reported, Seen: s.seen, Gone: now.Sub(s.seen) > goneAfter}
-		if s.refused != nil {
+		if s.refused != nil && now.Sub(s.refused.Time) < refusedFor {
 			p := *s.refused
 			c.Refused = &p
 		}

@@ -169,6 +169,22 @@ func TestANameBelongsToOneProcess(t *testing.T) {
 	refused(t, r.Deliver(as(t.Context(), "node1", 0), "c", &store.Batch{Seq: 2}), wire.ErrTaken, "")
 	_, err = r.hello("c", "node1", 0)
 	refused(t, err, wire.ErrTaken, "")
+	// What it had under way when it was killed accuses nobody. If it goes on, two run.
+	if p := r.Collectors()[0].Refused; p != nil {
+		t.Errorf("after a restart the collector's page would show %+v", p)
+	}
+	r.pass(11 * time.Second)
+	_, err = r.hello("c", "node1", 0)
+	refused(t, err, wire.ErrTaken, "")
+	if p := r.Collectors()[0].Refused; p == nil || p.Count != 1 || !strings.Contains(p.What, "started earlier still runs") || !strings.Contains(p.Hint, "collector:") {
+		t.Errorf("beside a process that goes on, the page would show %+v", p)
+	}
+	r.must(r.Deliver(as(t.Context(), "node1", 50), "c", &store.Batch{Seq: 3}))
+	r.pass(2 * time.Minute)
+	if p := r.Collectors()[0].Refused; p != nil {
+		t.Errorf("2 minutes after it stopped, the page would show %+v", p)
+	}
+	r.must(r.Deliver(as(t.Context(), "node1", 50), "c", &store.Batch{Seq: 4}))
 	// Silent for longer than 45 s: another may have the name.
 	r.pass(46 * time.Second)
 	_, err = r.hello("c", "node2", 30)
