@@ -1,6 +1,7 @@
 /** Facts and health of both files, one row a fact, with a mark where the sides differ. */
 
 import { bytes, exactNs, integer, time, wallTime } from "./format";
+import { decodeGraphs, replayed } from "./graphuse";
 import { healthText } from "./health";
 import { harmless } from "./names";
 import type { PairSide } from "./pairside";
@@ -14,6 +15,8 @@ interface Fact {
   text: string;
   title?: string;
   level?: string;
+  /** What sides are compared by; without it their text. */
+  by?: string;
 }
 
 /** The facts of one side, in order. */
@@ -22,6 +25,7 @@ export function sideFacts(read: ReadSummary, label: string): Fact[] {
   const { facts, health, links } = s;
   const kernels = s.kernels.reduce((sum, k) => sum + k.count, 0);
   const versions = Object.entries(facts.versions).filter(([k]) => k !== "schema").map(([k, v]) => `${k.replaceAll("_", " ")} ${v}`);
+  const graphs = decodeGraphs(s);
   const rank = facts.rank === null ? "–" : facts.world_size === null ? String(facts.rank) : t.facts.rankOf(facts.rank, facts.world_size);
   return [
     { key: "file", text: s.file.name },
@@ -37,6 +41,9 @@ export function sideFacts(read: ReadSummary, label: string): Fact[] {
     { key: "span", text: s.span_ns === null ? "–" : time(s.span_ns), ...(s.span_ns === null ? {} : { title: exactNs(s.span_ns) }) },
     { key: "steps", text: mix(s) },
     { key: "launches", text: `${integer(links.launches)} · ${integer(links.graph_launches)} graph` },
+    graphs === null
+      ? { key: "graphs", text: "–" }
+      : { key: "graphs", text: d.graphs(graphs.replays, graphs.launches), by: `${Math.round(replayed(graphs) * 10)}` },
     { key: "kernels", text: integer(kernels) },
   ];
 }
@@ -56,7 +63,7 @@ export function showPairFacts(table: HTMLElement, a: PairSide, b: PairSide): voi
       th.scope = "row";
       th.textContent = d.facts[key] ?? key;
       tr.append(th, factCell(fa?.[i]), factCell(fb?.[i]));
-      if (fa !== null && fb !== null && !own.has(key) && fa[i]!.text !== fb[i]!.text) {
+      if (fa !== null && fb !== null && !own.has(key) && compared(fa[i]!) !== compared(fb[i]!)) {
         tr.classList.add("differs");
         const mark = document.createElement("span");
         mark.className = "only";
@@ -66,6 +73,10 @@ export function showPairFacts(table: HTMLElement, a: PairSide, b: PairSide): voi
       return tr;
     }),
   );
+}
+
+function compared(f: Fact): string {
+  return f.by ?? f.text;
 }
 
 function factCell(f: Fact | undefined): HTMLElement {

@@ -56,6 +56,19 @@ test("the verdict tells the cycle and what makes the difference", () => {
   assert.match(text(summary(decode(3, 1, 10, 6)), summary(decode(3, 1, 10, 6))), /: no difference\.$/);
 });
 
+test("the verdict says where one side misses the graphs that the other replays", () => {
+  const shape = (replays: number, misses: number, cpu: number) => ({
+    name: "x", n: 64, b: 64, count: replays + misses, kind: "decode", graph: replays > misses ? "replay" : "miss", source: "deepinfer", replays, misses,
+    cpu_total_ns: (replays + misses) * cpu * ms,
+  });
+  const text = (a: object, b: object) =>
+    pairVerdict(compared(summary(decode(5, 64, 10, 6), { shapes: [a] }), summary(decode(5, 64, 12, 7), { shapes: [b] }), "step")).map((p) => p.text).join("");
+  assert.match(text(shape(15, 1, 0.5), shape(0, 18, 10)),
+    /; graphs replayed in 15 of 16 decode launches in A, 0 of 18 in B \(launching: 500 µs and 10\.0 ms of CPU time each\)\.$/);
+  assert.doesNotMatch(text(shape(15, 1, 0.5), shape(16, 0, 0.5)), /graphs/); // 93.8 % and 100 %: 6.3 points
+  assert.doesNotMatch(text(shape(15, 1, 0.5), { ...shape(0, 18, 10), graph: null }), /graphs/); // B doesn't tell
+});
+
 test("signs and mixes", () => {
   assert.deepEqual([change(1_500_000), change(-2000), change(0)], ["+1.50 ms", "−2.00 µs", "±0"]);
   assert.deepEqual([relative(-35_000), relative(0)], ["−3.50 %", "±0 %"]);

@@ -2,6 +2,7 @@
 
 import type { Part } from "./dom";
 import { percent, time } from "./format";
+import { decodeGraphs, replayed } from "./graphuse";
 import { healthText } from "./health";
 import { harmless } from "./names";
 import { d } from "./pairstrings";
@@ -23,6 +24,9 @@ const otherLoad = 0.1;
 
 /** So much of all steps must be of one kind for sums over all of them to explain it. */
 const mostSteps = 0.9;
+
+/** Graph use is told where its shares differ by more than this part of the decode launches. */
+const otherGraphs = 0.1;
 
 /** Causes that the verdict names. */
 const told = 4;
@@ -105,7 +109,18 @@ export function pairVerdict(c: Compared): Part[] {
     if (i > 0) out.push({ text: d.verdict.next });
     out.push(part);
   });
+  const graphs = graphUse(c);
+  if (graphs.length > 0) out.push({ text: d.verdict.next }, ...graphs);
   out.push({ text: d.verdict.stop });
+  return out;
+}
+
+/** That one side replays graphs where the other misses them, and what a launch takes there. */
+function graphUse(c: Compared): Part[] {
+  const [a, b] = [decodeGraphs(c.a), decodeGraphs(c.b)];
+  if (a === null || b === null || Math.abs(replayed(a) - replayed(b)) <= otherGraphs) return [];
+  const out: Part[] = [{ text: d.verdict.graphs(d.graphs(a.replays, a.launches), d.graphs(b.replays, b.launches)), href: "#dshapes", bold: true }];
+  if (a.cpu !== null && b.cpu !== null) out.push({ text: d.verdict.launch(time(a.cpu), time(b.cpu)), exact: `${a.cpu} ns, ${b.cpu} ns` });
   return out;
 }
 

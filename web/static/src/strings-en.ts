@@ -152,6 +152,8 @@ export const en = {
     missed: (names: string) => `the graph missed for ${names}`,
     missMore: (n: number) => ` and ${integer(n)} more`,
     allReplayed: "every decode launch replayed a graph",
+    noneReplayed: (n: number) => (n === 1 ? "the decode launch missed the graph" : `all ${integer(n)} decode launches missed the graph`),
+    launchTakes: (time: string) => `, ${time} of CPU time each`,
     waits: (time: string) => ` waits ${time} a step`,
     mostTime: (percent: string) => ` takes most of the CPU's time, ${percent} of it`,
     largest: (percent: string) => ` takes the largest part of the CPU's time, ${percent}`,

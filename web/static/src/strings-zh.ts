@@ -218,6 +218,8 @@ export const zh: Strings = {
     missed: (names) => `${names} graph 未命中`,
     missMore: (n) => ` 等另外 ${integer(n)} 个`,
     allReplayed: "每次解码启动都重放了 graph",
+    noneReplayed: (n) => `全部 ${integer(n)} 次解码启动均未命中 graph`,
+    launchTakes: (time) => `，每次占 CPU ${time}`,
     waits: (time) => ` 每步等待 ${time}`,
     mostTime: (percent) => ` 占去大部分 CPU 时间，为 ${percent}`,
     largest: (percent) => ` 占 CPU 时间最多，为 ${percent}`,

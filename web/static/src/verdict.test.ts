@@ -134,6 +134,18 @@ test("a whole DeepInfer trace in a sentence", () => {
   );
 });
 
+test("decode launches that all missed the graph are told, with what they cost", () => {
+  const slow = (n: number, misses: number): Shape => ({ ...shape(n, 0, misses), cpu_total_ns: misses * 10 * ms });
+  const over = { steps: [step(0, "decode", 64, 41 * ms)], devices: [device(81 * ms, 19 * ms, 0)] };
+  assert.match(say({ ...over, shapes: [slow(64, 3), slow(72, 2)] }), /; all 5 decode launches missed the graph, 10\.0 ms of CPU time each\.$/);
+  // Where a shape is the whole step, its CPU time is not that of launching.
+  assert.match(say({ ...over, shapes: [{ ...slow(64, 1), source: "vllm" }] }), /; the decode launch missed the graph\.$/);
+  // Prompt steps miss nothing, and work that was only partly of a graph is no miss.
+  for (const sh of [{ ...slow(64, 1), kind: "prefill" as const }, { ...slow(64, 1), misses: 0, partials: 1, graph: "partial" as const }]) {
+    assert.doesNotMatch(say({ ...over, shapes: [sh] }), /graph/);
+  }
+});
+
 test("a trace without steps or GPU says so", () => {
   assert.equal(say({}), "No step names in this trace; no GPU activity recorded.");
   assert.equal(say({ links: links(2) }), "No step names in this trace; no GPU activity recorded (2 launches).");

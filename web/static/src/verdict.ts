@@ -2,6 +2,7 @@
 
 import type { Part } from "./dom";
 import { exactNs, median, percent, ppm, time } from "./format";
+import { decodeGraphs } from "./graphuse";
 import { harmless } from "./names";
 import { t } from "./strings";
 import type { Phase, StepKind, Summary } from "./summary";
@@ -75,8 +76,7 @@ function gpu(s: Summary): Part[][] {
 function graph(s: Summary): Part[] {
   // Graphs are captured for decode sizes: a prompt step that ran without one missed nothing.
   const missed = s.shapes.filter((sh) => sh.misses > 0 && sh.kind !== "prefill").sort((a, b) => b.misses - a.misses);
-  const replayed = s.shapes.some((sh) => sh.replays > 0);
-  if (!replayed) return [];
+  if (!s.shapes.some((sh) => sh.replays > 0)) return unused(s);
   if (missed.length === 0) {
     return s.shapes.every((sh) => sh.graph === "replay" || sh.kind === "prefill") ? [{ text: t.verdict.allReplayed }] : [];
   }
@@ -84,6 +84,15 @@ function graph(s: Summary): Part[] {
   const unique = [...new Set(names)].join(", ");
   const more = missed.length > namedMisses ? t.verdict.missMore(missed.length - namedMisses) : "";
   return [{ text: t.verdict.missed(unique) + more, href: "#shapes" }];
+}
+
+/** A trace whose decode launches all missed the graph: what they cost instead is the news. */
+function unused(s: Summary): Part[] {
+  const g = decodeGraphs(s);
+  if (g === null || g.misses < g.launches) return [];
+  const out: Part[] = [{ text: t.verdict.noneReplayed(g.launches), href: "#shapes", bold: true }];
+  if (g.cpu !== null) out.push({ text: t.verdict.launchTakes(time(g.cpu)), exact: exactNs(g.cpu), about: ["shapes", "cpu_mean_ns"] });
+  return out;
 }
 
 /** The longest wait of a step, or what takes the most of the CPU's time. */
