@@ -103,6 +103,9 @@ func (f CaptureForm) idleNow() (names []string) {
 // expected says how large the traces of the ticked engines get; engines whose
 // traces' size nobody can tell beforehand are left out.
 func (f CaptureForm) expected(p Page) string {
+	if f.chosen() == 0 {
+		return p.t("capture.expect_none")
+	}
 	n, each := 0, int64(0)
 	for _, e := range f.Engines {
 		if e.Chosen && e.can() && e.StepBytes > 0 {

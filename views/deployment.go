@@ -2,6 +2,7 @@ package views
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -229,7 +230,8 @@ func (e EventRow) length(p Page) string {
 // about is what an event is about in figures and in its own words.
 func (e EventRow) about(p Page) string {
 	s := harmless(e.Detail)
-	if e.N > 0 {
+	// Of the other kinds the number is none of lines or samples.
+	if e.N > 0 && slices.Contains([]string{"gap", "unreadable", "dropped", "other"}, e.Kind) {
 		n := p.t("event.n_"+e.Kind, grouped(strconv.FormatInt(e.N, 10)))
 		if s == "" {
 			return n

@@ -216,3 +216,20 @@ func TestHarmless(t *testing.T) {
 		}
 	}
 }
+
+func TestEventsSayTheirNumberOnlyWhereItCounts(t *testing.T) {
+	p := Page{Lang: i18n.English}
+	for _, c := range []struct {
+		row  EventRow
+		want string
+	}{
+		{EventRow{Kind: "gap", N: 1200}, "1,200 lines"},
+		{EventRow{Kind: "dropped", N: 3, Detail: "a burst"}, "3 samples: a burst"},
+		{EventRow{Kind: "capture", N: 4, Detail: "capture #4"}, "capture #4"},
+		{EventRow{Kind: "restart", N: 1}, ""},
+	} {
+		if got := c.row.about(p); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.row, got, c.want)
+		}
+	}
+}

@@ -79,8 +79,11 @@ func (s *Server) renderCaptures(c echo.Context, status int, form views.CaptureFo
 	}
 	v.Groups = captureGroups(list)
 	p := s.page(c, "captures", "capture.title")
-	if c.QueryParam("part") == "body" {
+	switch c.QueryParam("part") {
+	case "body":
 		return s.render(c, http.StatusOK, views.CapturesBody(p, v))
+	case "form":
+		return s.render(c, http.StatusOK, views.CaptureEngines(p, v))
 	}
 	return s.render(c, status, views.CapturesPage(p, v))
 }

@@ -85,6 +85,11 @@ func TestCaptureForm(t *testing.T) {
 	if c, err := s.st.Capture(t.Context(), 1); err != nil || c.State != store.Cancelled {
 		t.Errorf("after cancelling: %s, %v", c.State, err)
 	}
+	// The form's part says that the engine is free again, without the rest of the page.
+	_, part := s.do(http.MethodGet, "/captures?deployment=prod&part=form", nil, "Accept", "text/html")
+	if strings.Contains(part, "is under way") || !strings.Contains(part, `value="rank0"`) || strings.Contains(part, "<main") || strings.Contains(part, `id="record"`) {
+		t.Errorf("the form's part: %s", part)
+	}
 	if res, page := s.postForm("/captures/1/cancel", nil); res.StatusCode != http.StatusConflict || !strings.Contains(page, "cancelled already") {
 		t.Errorf("cancelling twice: %s", res.Status)
 	}

@@ -20,6 +20,7 @@ var captureTexts = map[string]text{
 	"capture.output_dir":        {"Folder on the engine's node", "引擎节点上的目录"},
 	"capture.output_dir_hint":   {"the engine's default", "引擎的默认目录"},
 	"capture.expect":            {"{0} steps make about {1} MB of JSON on a DeepInfer engine (4.9 MB a step); {2} × that is {3} MB.", "DeepInfer 引擎 {0} 步约 {1} MB JSON（每步 4.9 MB）；{2} 份共 {3} MB。"},
+	"capture.expect_none":       {"No engine is chosen.", "未选择引擎。"},
 	"capture.expect_unknown":    {"How large the traces of these engines get depends on how they were started.", "这些引擎的 trace 大小取决于其启动参数。"},
 	"capture.recording":         {"Recording takes about {0}, at {1} ms a step; the engine is slower meanwhile.", "录制约需 {0}（每步 {1} ms），期间引擎较慢。"},
 	"capture.recording_unknown": {"Recording slows the engine down for these steps.", "录制期间引擎会变慢。"},

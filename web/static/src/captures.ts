@@ -13,17 +13,20 @@ startKeys({ step: () => undefined, escape: () => undefined });
 
 const root = document.querySelector<HTMLElement>("[data-live-root]")!;
 
-/** The record's address: the page's own. */
-function part(): string {
+/** The address of a part of the page. */
+function part(name: "body" | "form"): string {
   const url = new URL(location.href);
-  url.searchParams.set("part", "body");
+  url.searchParams.set("part", name);
   url.searchParams.delete("started");
   return `/captures${url.search}`;
 }
 
 // A form's answer has the address of the form; whoever reloads it must not send it again.
 if (location.pathname === "/captures") {
-  const update = new Throttle(() => refresh(root, part()), () => refreshEvery);
+  const update = new Throttle(async () => {
+    await refresh(root, part("body"));
+    await renewEngines();
+  }, () => refreshEvery);
   follow({ capture: () => update.poke(), open: () => update.poke() });
 }
 setInterval(() => tick(), 1000);
@@ -38,10 +41,37 @@ const choose = maybeID<HTMLFormElement>("choose");
 choose?.querySelector("select")?.addEventListener("change", () => choose.requestSubmit());
 
 const form = maybeID<HTMLFormElement>("capture-form");
-if (form !== null) startForm(form);
+const say = form === null ? () => undefined : startForm(form);
 
-function startForm(form: HTMLFormElement): void {
-  const boxes = [...form.querySelectorAll<HTMLInputElement>("input[name=engine]:not(:disabled)")];
+/** Which engines are free changes with each capture. What the reader ticked of those that were free stays. */
+async function renewEngines(): Promise<void> {
+  const list = maybeID("capture-engines");
+  if (list === null) return;
+  const response = await fetch(part("form"), { headers: { Accept: "text/html" }, mode: "same-origin", cache: "no-store" });
+  if (!response.ok) return;
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const old = new Map(boxesOf(list).map((box) => [box.value, box]));
+  const fresh = [...page.querySelectorAll<HTMLElement>("#capture-engines > li")];
+  for (const li of fresh) {
+    const box = li.querySelector("input");
+    const before = box === null ? undefined : old.get(box.value);
+    if (box !== null && !box.disabled && before !== undefined && !before.disabled) box.checked = before.checked;
+  }
+  const focused = document.activeElement instanceof HTMLInputElement && list.contains(document.activeElement) ? document.activeElement.value : null;
+  list.replaceChildren(...fresh.map((li) => document.importNode(li, true)));
+  if (focused !== null) boxesOf(list).find((box) => box.value === focused)?.focus();
+  // "Queued" has been said once all of them have ended.
+  if (list.querySelector("a[href^='#capture-']") === null) maybeID("started")?.remove();
+  say();
+}
+
+function boxesOf(list: ParentNode): HTMLInputElement[] {
+  return [...list.querySelectorAll<HTMLInputElement>("input[name=engine]")];
+}
+
+/** Makes the form tell what it would bring; returns what tells it anew. */
+function startForm(form: HTMLFormElement): () => void {
+  const boxes = () => boxesOf(form).filter((box) => !box.disabled);
   const steps = form.querySelector<HTMLInputElement>("input[name=steps]")!;
   const submit = form.querySelector<HTMLButtonElement>("button[type=submit]")!;
   const expect = maybeID("expect")!;
@@ -50,25 +80,28 @@ function startForm(form: HTMLFormElement): void {
   const fill = (template: string, values: readonly string[]) => template.replace(/\{(\d)\}/g, (_, i: string) => values[Number(i)] ?? "");
   const short = (x: number) => String(x < 10 ? Number(x.toFixed(2)) : Math.round(x));
   const say = () => {
-    const chosen = boxes.filter((b) => b.checked);
+    const chosen = boxes().filter((b) => b.checked);
     submit.disabled = chosen.length === 0;
     const n = steps.valueAsNumber;
     if (!Number.isInteger(n) || n < 1 || n > Number(steps.max)) return;
     // Sizes are known of some kinds of engines only; those have the same size a step.
     const known = chosen.map((b) => Number(b.dataset["bytes"]) / 1e6).filter((mb) => mb > 0);
     const each = n * (known[0] ?? 0);
-    expect.textContent =
+    if (chosen.length === 0) expect.textContent = expect.dataset["none"]!;
+    else
+      expect.textContent =
       known.length === 0 ? expect.dataset["unknown"]! : fill(expect.dataset["template"]!, [String(n), short(each), String(known.length), short(each * known.length)]);
     if (seconds > 0) recording.textContent = fill(recording.dataset["template"]!, [`${short(n * seconds)} s`, short(seconds * 1000)]);
   };
   form.addEventListener("input", say);
   for (const [action, on] of [["all", true], ["none", false]] as const) {
     form.querySelector(`[data-action=${action}]`)?.addEventListener("click", () => {
-      for (const box of boxes) box.checked = on;
+      for (const box of boxes()) box.checked = on;
       say();
     });
   }
   form.addEventListener("submit", () => {
     submit.disabled = true; // a second click would ask for a second capture
   });
+  return say;
 }
