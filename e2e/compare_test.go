@@ -29,11 +29,11 @@ func comparable(t testing.TB) *server {
 
 func TestCompareDeployments(t *testing.T) {
 	srv := comparable(t)
-	p := open(t, srv, "/compare")
+	p := open(t, srv, "/compare?range=1h")
 	p.set("fieldset.new select[name=d]", "old")
-	p.until(`location.search === "?c=old" && document.querySelector("fieldset[data-letter=a]") !== null`)
+	p.until(`location.search === "?c=old&range=1h" && document.querySelector("fieldset[data-letter=a]") !== null`)
 	p.set("fieldset.new select[name=d]", "new")
-	p.until(`location.search === "?c=old&c=new"`)
+	p.until(`location.search === "?c=old&c=new&range=1h"`)
 	p.compared()
 	if got := p.text(".answer"); !strings.Contains(got, "B generates") || !strings.Contains(got, "fewer tokens per second than A") {
 		t.Errorf("the answer: %q", got)

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -11,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/stepscope/stepscope/engine/compare"
+	"github.com/stepscope/stepscope/store"
 	"github.com/stepscope/stepscope/views"
 )
 
@@ -36,6 +39,15 @@ func (s *Server) comparePage(c echo.Context) error {
 		return toCompare(c)
 	}
 	ctx := c.Request().Context()
+	if c.Request().URL.RawQuery == "" {
+		to, err := s.latestPair(ctx)
+		if err != nil {
+			return err
+		}
+		if to != "" {
+			return c.Redirect(http.StatusSeeOther, to)
+		}
+	}
 	r, err := readRange(c, s.now())
 	if err != nil {
 		return err
@@ -81,6 +93,35 @@ func (s *Server) comparePage(c echo.Context) error {
 		return s.render(c, http.StatusOK, views.CompareBody(p, v))
 	}
 	return s.render(c, status, views.ComparePage(p, v))
+}
+
+// latestPair is the address that compares the two deployments which reported
+// last, the one known for longer as the baseline; "" with fewer.
+func (s *Server) latestPair(ctx context.Context) (string, error) {
+	deployments, err := s.samples.Deployments(ctx)
+	if err != nil {
+		return "", storeError(err)
+	}
+	engines, err := s.samples.Engines(ctx, "")
+	if err != nil {
+		return "", storeError(err)
+	}
+	last := map[string]int64{}
+	for _, e := range engines {
+		last[e.Deployment] = max(last[e.Deployment], e.Last)
+	}
+	deployments = slices.DeleteFunc(deployments, func(d store.Deployment) bool { return last[d.Name] == 0 })
+	if len(deployments) < compare.MinColumns {
+		return "", nil
+	}
+	slices.SortStableFunc(deployments, func(a, b store.Deployment) int { return cmp.Compare(last[b.Name], last[a.Name]) })
+	pair := deployments[:2]
+	slices.SortStableFunc(pair, func(a, b store.Deployment) int { return a.Created.Compare(b.Created) })
+	q := url.Values{}
+	for _, d := range pair {
+		q.Add("c", compare.ColumnSpec{Deployment: d.Name}.String())
+	}
+	return (&url.URL{Path: "/compare", RawQuery: q.Encode()}).String(), nil
 }
 
 // fillCompare computes the comparison, or says why there is none, in place.

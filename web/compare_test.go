@@ -74,12 +74,31 @@ func TestComparePageHasItsParts(t *testing.T) {
 	if body := s.compared("/compare?c=old&c=new&show=evidence"); !strings.Contains(body, `data-id="completion_TPS|||"`) || strings.Contains(body, `data-id="running|||"`) {
 		t.Error("show=evidence shows other rows than those with evidence")
 	}
-	res, page := s.do(http.MethodGet, "/compare", nil, "Accept", "text/html")
+	res, page := s.do(http.MethodGet, "/compare?range=1h", nil, "Accept", "text/html")
 	if res.StatusCode != http.StatusOK || !strings.Contains(page, `<option value="old"`) || strings.Contains(page, `id="comparison"`) {
 		t.Errorf("without columns the page offers the deployments and compares nothing: %s", res.Status)
 	}
 	if !strings.Contains(page, "&lt;script&gt;") || strings.Contains(page, "<script>alert") {
 		t.Error("a deployment's name is not shown as text")
+	}
+}
+
+func TestCompareBeginsWithTheLatestTwo(t *testing.T) {
+	s := newSite(t, nil)
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	s.now = func() time.Time { return now }
+	leads := func() string {
+		res, _ := s.do(http.MethodGet, "/compare", nil, "Accept", "text/html")
+		return res.Status + " " + res.Header.Get("Location")
+	}
+	s.deliverLevels("retired", 1000, now.Add(-48*time.Hour))
+	if got := leads(); got != "200 OK " {
+		t.Errorf("with one deployment /compare answers %q, want the page", got)
+	}
+	s.deliverLevels("one & all", 1000, now.Add(-time.Minute))
+	s.deliverLevels("after", 900, now)
+	if got, want := leads(), "303 See Other /compare?c=one+%26+all&c=after"; got != want {
+		t.Errorf("/compare answers %q, want %q: those that reported last, the older one first", got, want)
 	}
 }
 

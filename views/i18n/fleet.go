@@ -4,6 +4,7 @@ package i18n
 // engines that other pages share.
 var fleetTexts = map[string]text{
 	"fleet.title":         {"Fleet", "集群"},
+	"fleet.compare":       {"Compare deployments", "比较部署"},
 	"fleet.filter":        {"Filter", "筛选"},
 	"fleet.filter_hint":   {"deployment, engine, model, label, state", "部署、引擎、模型、标签、状态"},
 	"fleet.deleted":       {"Deleted “{0}” with its engines. Samples that arrive for it bring it back.", "已删除“{0}”及其引擎。若仍有样本到达，它会重新出现。"},
