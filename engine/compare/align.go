@@ -83,7 +83,7 @@ func marks(s source, kind StepKind, r rule, left *Left) []mark {
 			left.Resets++
 			m.void = true
 		case r.point:
-		case m.t-m.since > longest, broken < len(s.breaks) && s.breaks[broken].over(m.since, m.t), f&ClockJump != 0 && m.t-m.since > usual:
+		case m.t-m.since > longest, overAny(s.breaks[broken:], m.since, m.t), f&ClockJump != 0 && m.t-m.since > usual:
 			m.void = true
 		}
 		if r.counter && !m.void {
@@ -111,6 +111,19 @@ func marks(s source, kind StepKind, r rule, left *Left) []mark {
 // over says whether a stretch takes up most of a line's time.
 func (s Span) over(since, t int64) bool {
 	return 2*(min(s.To, t)-max(s.From, since)) > t-since
+}
+
+// overAny says so of the stretches that begin before the line.
+func overAny(breaks []Span, since, t int64) bool {
+	for _, b := range breaks {
+		if b.From >= t {
+			break
+		}
+		if b.over(since, t) {
+			return true
+		}
+	}
+	return false
 }
 
 func ofKind(f Flags, kind StepKind) bool {

@@ -107,12 +107,12 @@ func (b *builder) method() Method {
 	rest := len(b.trials) - heads
 	m := Method{Level: b.opt.FamilyLevel, Tests: len(b.trials)}
 	m.Blocks = Words{
-		EN: "Engines are aligned in buckets of time as wide as their lines are apart and become one series by each metric's rule. " +
+		EN: "A line speaks for the time since the engine's line before it, except for figures of a single step. Engines are aligned in buckets of time about as wide as most of that is long, and become one series by each metric's rule. " +
 			"A level is that series' mean over time; its error is that of the moving-block bootstrap in closed form, with blocks as long as the autocorrelation of all engines' series asks for, " +
 			"scaled for short series and never below that of a first-order autoregression, on two scales. Intervals use Student's distribution with as many degrees of freedom as points and blocks give. " +
 			fmt.Sprintf("Where engines of a column differ by more than their noise explains (always from %d engines on), that adds to the error. ", manyEngines) +
 			fmt.Sprintf("A verdict needs %d buckets, worth %d independent ones, on each side. Quantiles of histograms lie between bucket bounds.", minPoints, minEffect),
-		ZH: "各引擎按日志间隔对齐到时间桶，再依各指标的规则合并为一条序列。水平为该序列的时间均值；误差取移动块自助法的闭式解，块长由全部引擎序列的自相关决定，针对短序列校正，且在两个尺度上均不低于一阶自回归的误差。" +
+		ZH: "除单步指标外，每条日志代表自该引擎上一条日志以来的时间。各引擎按日志所覆盖的时长对齐到时间桶，再依各指标的规则合并为一条序列。水平为该序列的时间均值；误差取移动块自助法的闭式解，块长由全部引擎序列的自相关决定，针对短序列校正，且在两个尺度上均不低于一阶自回归的误差。" +
 			"区间采用学生分布，自由度由样本点与块的数量给出。" +
 			fmt.Sprintf("若同列引擎之间的差异超出自身噪声（引擎数达到 %d 时总是计入），则计入误差。", manyEngines) +
 			fmt.Sprintf("给出结论需要每列至少 %d 个时间桶，且相当于 %d 个独立样本。直方图的分位数只定位到分桶边界之间。", minPoints, minEffect),

@@ -39,7 +39,7 @@ type Left struct {
 	Filling   int // windows not full yet
 	NotFinite int // NaN or infinite
 	Resets    int // increases of a counter across a restart or a leap of the clock
-	Alone     int // buckets in which an engine was missing, so that a sum would be too low
+	Alone     int // buckets of which nothing is known of an engine, so that a sum would be too low
 }
 
 // Group is a block of rows.

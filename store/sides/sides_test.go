@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,10 @@ func TestLoad(t *testing.T) {
 	a := all[0]
 	if a.GPUs != 4 || len(a.Engines) != 2 || a.Engines[0].Model != "m" || a.Engines[0].Restarts != 1 || a.Engines[0].Gaps != 1 || a.Traces != 1 {
 		t.Errorf("column 0: %d GPUs, engines %+v, %d captures", a.GPUs, a.Engines[0].Name, a.Traces)
+	}
+	minute := func(n int) int64 { return start.Add(time.Duration(n) * time.Minute).UnixNano() }
+	if want := []compare.Span{{From: minute(30), To: minute(30)}, {From: minute(40), To: minute(41)}}; !slices.Equal(a.Engines[0].Breaks, want) {
+		t.Errorf("times that lines don't tell of: %v, want %v", a.Engines[0].Breaks, want)
 	}
 	if all[2].Baseline != "first half" || all[2].Name != "fast, first half" {
 		t.Errorf("column 2 is called %q", all[2].Name)
