@@ -104,6 +104,9 @@ func DeploymentPath(name string) string {
 
 func deploymentURL(name string) templ.SafeURL { return templ.SafeURL(DeploymentPath(name)) }
 
+// labelPattern is what the browser lets through as labels: key=value, parted by commas.
+const labelPattern = ` *([^=,]*[^=, ][^=,]*=[^,]*)?( *, *([^=,]*[^=, ][^=,]*=[^,]*)?)*`
+
 // shown is a name as text, or what stands for one that can't be seen.
 func shown(p Page, name string) string {
 	if strings.TrimSpace(name) == "" {

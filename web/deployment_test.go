@@ -74,9 +74,19 @@ func TestDeploymentTellsWhatHappened(t *testing.T) {
 	_, html := s.do("GET", "/deployments/d?part=story&range=1h", nil)
 	got := text(html)
 	// Two engines of 90: 180 against 200 before.
-	want := "in this time generated tokens per second: 180 tokens/s, 10.0 % down on the 1 h before; 1 × trace capture; 1 × lines lost."
+	want := "generated tokens per second in this time: 180 tokens/s, 10.0 % down on the 1 h before; 1 × trace capture; 1 × lines lost."
 	if !strings.Contains(got, want) {
 		t.Errorf("no %q in %q", want, got)
+	}
+	// Of the hour and a half before the last 90 minutes, only half an hour is known: no measure.
+	_, html = s.do("GET", "/deployments/d?part=story&from=2026-03-01T10:30:00Z&to=2026-03-01T12:00:00Z", nil)
+	if short := text(html); !strings.Contains(short, "in this time: 187 tokens/s; ") { // (30 × 200 + 60 × 180) ÷ 90
+		t.Errorf("beside too short a time: %q", short)
+	}
+	// Of the 70 minutes before the last 70, 50 are.
+	_, html = s.do("GET", "/deployments/d?part=story&from=2026-03-01T10:50:00Z&to=2026-03-01T12:00:00Z", nil)
+	if short := text(html); !strings.Contains(short, "% down on the 49 min before") {
+		t.Errorf("beside a shorter time: %q", short)
 	}
 	if !strings.Contains(got, "trace capture 2026-03-01 11:40:00 60.0 s rank0, rank1 20 steps") || !strings.Contains(got, "lines lost 2026-03-01 11:50:00 60.0 s rank1 3 lines") {
 		t.Errorf("events: %q", got)

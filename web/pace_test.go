@@ -99,7 +99,7 @@ func TestWhatIsOldIsNotOfNow(t *testing.T) {
 	if !strings.Contains(idle, "the newest lines have no value; the last one was 321, 3 min before them") {
 		t.Errorf("a value 4 minutes old: %s", idle)
 	}
-	if got := text(html); !strings.Contains(got, "2 engines: 1 report; 1 in trouble.") {
+	if got := text(html); !strings.Contains(got, "2 engines: 1 reports; 1 in trouble.") {
 		t.Errorf("verdict: %.200s", got)
 	}
 	_, page := s.do("GET", "/deployments/dead", nil)

@@ -96,7 +96,14 @@ func (s *Server) renderError(c echo.Context, he *HTTPError) error {
 	p.Title = p.Lang.T("error.title", http.StatusText(he.Status))
 	// The switches are links: they must not repeat a request that failed or wrote.
 	p.Path, p.Query = "/trace", nil
-	return s.render(c, he.Status, views.Error(p, views.Failure{Status: he.Status, Message: he.Message, Hint: he.Hint}))
+	return s.render(c, he.Status, views.Error(p, views.Failure{Status: he.Status, Message: he.Message, Hint: he.Hint, Fleet: aboutDeployments(c.Request().URL.Path)}))
+}
+
+// aboutDeployments says whether an address is one of the fleet's.
+func aboutDeployments(path string) bool {
+	return slices.ContainsFunc([]string{"/fleet", "/deployments", "/baselines", "/captures", "/collector"}, func(p string) bool {
+		return path == p || strings.HasPrefix(path, p+"/")
+	})
 }
 
 // tracePage is the viewer. Which trace it opens is the script's business; the

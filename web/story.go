@@ -44,7 +44,15 @@ func readStory(ctx context.Context, st store.Samples, d *deploymentState, r view
 	if err != nil {
 		return story, err
 	}
-	story.Changes = changes(now, before, r.To.Sub(r.From))
+	length := r.To.Sub(r.From)
+	// What was there for less than half of the time before is no measure.
+	switch known := time.Duration(from - max(2*from-to, firstOf(d, ids))); {
+	case known < length/2:
+		before = nil
+	case known < length*19/20:
+		length = known
+	}
+	story.Changes = changes(now, before, length)
 	if len(engineIDs(d, from, to)) == 0 || len(now) == 0 {
 		story.Changes = elsewhere(d)
 	}
@@ -64,6 +72,17 @@ func engineIDs(d *deploymentState, from, to int64) []int64 {
 		}
 	}
 	return ids
+}
+
+// firstOf is when the first of some engines' samples came.
+func firstOf(d *deploymentState, ids []int64) int64 {
+	first := int64(math.MaxInt64)
+	for _, e := range d.engines {
+		if slices.Contains(ids, e.ID) {
+			first = min(first, e.First)
+		}
+	}
+	return first
 }
 
 // rangeMeans are the story's metrics over a time: each engine's mean, joined by the metric's rule.
@@ -132,12 +151,28 @@ func changes(now, before map[string]float64, length time.Duration) []views.Reaso
 			out = append(out, views.Reason{Key: "story.same", First: &name, Args: []string{level, span(length)}})
 		case len(out) == 0:
 			out = append(out, views.Reason{Key: direction("story.", rel), First: &name, Args: []string{level, change, span(length)}})
-		case hasRel && math.Abs(rel) >= notableChange && also < maxAlso:
-			out = append(out, views.Reason{Key: direction("story.also_", rel), First: &name, Args: []string{level, change}})
+		case hasRel && math.Abs(rel) >= notableChange && math.Abs(v-was) >= leastChange(m.Unit) && also < maxAlso:
+			key := direction("story.also_", rel)
+			if m.Unit == ledger.Share {
+				key, change = key+"_points", views.Sig3(100*math.Abs(v-was)) // a share of a share would be mistaken for it
+			}
+			out = append(out, views.Reason{Key: key, First: &name, Args: []string{level, change}})
 			also++
 		}
 	}
 	return out
+}
+
+// leastChange is below what a change is not worth telling, however large it is
+// beside a small value: one sequence, one point of a share.
+func leastChange(u ledger.Unit) float64 {
+	switch u {
+	case ledger.Sequences:
+		return 1
+	case ledger.Share:
+		return 0.01
+	}
+	return 0
 }
 
 // lowerFirst is a name inside a sentence; abbreviations stay as they are.

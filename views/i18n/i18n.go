@@ -70,7 +70,8 @@ func merge(tables ...map[string]text) map[string]text {
 }
 
 // T gives the sentence of a key. Placeholders {0}, {1}, … are replaced by args
-// as they are; whoever prints the result escapes it. An unknown key comes back
+// as they are; whoever prints the result escapes it. {0|engine|engines} is the
+// first word where argument 0 is "1", else the second. An unknown key comes back
 // as itself, which a test over all templates keeps from happening.
 func (l Lang) T(key string, args ...string) string {
 	t, ok := catalogue[key]
@@ -84,11 +85,38 @@ func (l Lang) T(key string, args ...string) string {
 	if len(args) == 0 {
 		return s
 	}
+	s = number(s, args)
 	pairs := make([]string, 0, 2*len(args))
 	for i, a := range args {
 		pairs = append(pairs, "{"+string(rune('0'+i))+"}", a)
 	}
 	return strings.NewReplacer(pairs...).Replace(s)
+}
+
+// number chooses the words that follow a number.
+func number(s string, args []string) string {
+	for from := 0; ; {
+		bar := strings.IndexByte(s[from:], '|')
+		if bar < 0 {
+			return s
+		}
+		bar += from
+		from = bar + 1
+		open, end := bar-2, strings.IndexByte(s[bar:], '}')
+		if open < 0 || s[open] != '{' || end < 0 || int(s[bar-1]-'0') >= len(args) {
+			continue
+		}
+		one, many, ok := strings.Cut(s[bar+1:bar+end], "|")
+		if !ok {
+			continue
+		}
+		word := many
+		if args[s[bar-1]-'0'] == "1" {
+			word = one
+		}
+		s = s[:open] + word + s[bar+end+1:]
+		from = open + len(word)
+	}
 }
 
 // Has says whether the catalogue knows the key.

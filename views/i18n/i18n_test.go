@@ -107,3 +107,20 @@ func TestPlaceholders(t *testing.T) {
 		t.Errorf("unknown key gives %q", got)
 	}
 }
+
+func TestWordsFollowTheirNumber(t *testing.T) {
+	catalogue["test.number"] = text{"{0} {0|engine|engines} of {1} {1|host runs|hosts run} {2}", "{0} {1} {2}"}
+	defer delete(catalogue, "test.number")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"1", "2", "a|b}"}, "1 engine of 2 hosts run a|b}"},
+		{[]string{"0", "1", "{0|x|y}"}, "0 engines of 1 host runs {0|x|y}"}, // arguments are nobody's words
+		{[]string{"1,000"}, "1,000 engines of {1} {1|host runs|hosts run} {2}"},
+	} {
+		if got := English.T("test.number", c.args...); got != c.want {
+			t.Errorf("%v: %q, want %q", c.args, got, c.want)
+		}
+	}
+}
