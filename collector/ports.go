@@ -45,7 +45,11 @@ func (m *manager) driverPorts(deployment string, cfg config.Profile) *ports {
 			return list[:min(len(list), 1)]
 		},
 		nobody: func(addr string) string {
-			return fmt.Sprintf("Give the log of the engine on GPU %d as a target of this deployment, and check port_base: an engine's port is that plus its GPU's number.", gpuOf(addr, cfg.PortBase))
+			gpu := gpuOf(addr, cfg.PortBase)
+			if gpu < 0 {
+				return fmt.Sprintf("Set port_base to the port of the engine on GPU 0: this port is below %d.", cfg.PortBase)
+			}
+			return fmt.Sprintf("By port_base %d this is the engine on GPU %d: give its log as a target of this deployment, or set port_base to the port of the engine on GPU 0.", cfg.PortBase, gpu)
 		},
 	}
 }

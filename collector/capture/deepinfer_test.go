@@ -185,6 +185,9 @@ func TestFolderOutside(t *testing.T) {
 	for id, dir := range []string{"/", "/etc", e.dir + "/../x", "relative", e.dir + "\x00", "/" + strings.Repeat("x", 5000), e.dir + "x"} {
 		g.r.Do(g.capture(int64(id+1), func(c *store.Capture) { c.OutputDir = dir }))
 		c := g.failed(int64(id+1), "output folder", "")
+		if dir == "/etc" && !strings.Contains(c.Error, e.dir) {
+			t.Errorf("the reason %q doesn't name the folder that may be read", c.Error)
+		}
 		if _, asked := c.Times[store.Asked]; asked {
 			t.Errorf("%.40q: the engine was asked", dir)
 		}

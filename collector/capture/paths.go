@@ -45,6 +45,12 @@ func (p Paths) Check() error {
 	return nil
 }
 
+// Allows says why a folder of the engine's node can't be one that traces are fetched from, or nil.
+func (p Paths) Allows(enginePath string) error {
+	_, _, err := p.find(enginePath)
+	return err
+}
+
 // find maps a path of the engine's node to an allowed root and the rest below it, by the longest mapped folder.
 func (p Paths) find(enginePath string) (root, rel string, err error) {
 	switch {

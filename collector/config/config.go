@@ -70,7 +70,7 @@ type GPU struct {
 // Profile is DeepInfer engines' profile interfaces.
 type Profile struct {
 	Addresses []string // host:port, ranges opened
-	PortBase  int      // port of the engine on GPU 0
+	PortBase  int      // port of the engine on GPU 0; where nobody says it DefaultPortBase, or the lowest of quite other ports
 	Host      string   // host of the engines behind these addresses, where several hosts have the same GPUs
 	Zone      string   // of the times in trace files' names
 	Traces

@@ -64,14 +64,15 @@ func FromFlags(f Flags) (*Config, error) {
 		return nil, err
 	}
 	if len(ports) > 0 {
-		p := Profile{Addresses: ports, PortBase: DefaultPortBase, Zone: f.Zone, Traces: Traces{OutputDir: f.OutputDir}}
+		p := Profile{Addresses: ports, Zone: f.Zone, Traces: Traces{OutputDir: f.OutputDir}}
 		if f.OutputDir != "" {
 			p.Paths = capture.Paths{{Engine: f.OutputDir}}
-			if err := p.Paths.Check(); err != nil {
-				return nil, err
+			if err := fetchable(f.OutputDir, nil); err != nil {
+				return nil, fmt.Errorf("output folder %w", err)
 			}
 		}
 		d.Profile = []Profile{p}
+		setPortBases(d.Profile)
 	}
 	if f.GPU {
 		d.GPU = &GPU{Every: DefaultGPUEvery}

@@ -120,6 +120,9 @@ func TestParseFaults(t *testing.T) {
 	f(one+"  profile: {addresses: ['h:6070-6072', 'h:6071']}\n", "line 3", "address h:6071 is a target at line 3 already")
 	f(one+"  profile: {addresses: 'http://h:1'}\n", "line 3", "host:port")
 	f(one+"  profile: {addresses: 'h:1', paths: relative}\n", "line 3", "not absolute")
+	f(one+"  profile: {addresses: 'h:1', output_dir: /etc, paths: [/data/traces, /tmp]}\n", "line 3", `output_dir "/etc": not below a folder`, "/data/traces, /tmp")
+	f(one+"  profile: {addresses: 'h:1', output_dir: traces}\n", "line 3", "not an absolute path")
+	f(one+"  profile: {addresses: 'h:1', output_dir: //}\n", "line 3", "a folder of their own")
 	f(one+"  metrics: {addresses: 'h:1', kind: triton}\n", "line 3", "vllm, sglang, tensorrt-llm")
 	f(one+"  metrics: {addresses: 'h:1', every: 1ms}\n", "line 3", "100ms")
 	f(one+"  metrics: {addresses: 'http://u:p@h:1/x'}\n", "line 3", "host and port only")
@@ -129,6 +132,30 @@ func TestParseFaults(t *testing.T) {
 	f("---\n"+one+"---\n"+one, "second document")
 	f(strings.Repeat("[", 1000), "nested too deeply")
 	f(one+"  metrics: {addresses: 'h:1', token_file: /no/such/file}\n", "line 3", "no such file")
+}
+
+// Where nobody gives it, GPU 0's port is the usual one, unless the ports are quite others.
+func TestPortBase(t *testing.T) {
+	for addresses, want := range map[string]int{ // of the last block
+		"'h:6074-6077'":             6070, // GPUs 4 to 7
+		"127.0.0.1:18270-18271":     18270,
+		"['a:7003-7004', 'b:7001']": 7001,
+		"['b:7001', 'a:7003-7004']": 7001,
+		"['a:7003', {addresses: 'b:7001', port_base: 7000}, 'a:7004']": 7003,
+		"['h:6071', 'h:18270']":            6070,
+		"h:6133":                           6070, // GPU 63
+		"h:6134":                           6134,
+		"{addresses: 'h:7', port_base: 5}": 5,
+	} {
+		c, err := Parse([]byte("deployments:\n- name: a\n  profile: " + addresses + "\n"))
+		if err != nil {
+			t.Fatalf("%s: %v", addresses, err)
+		}
+		list := c.Deployments[0].Profile
+		if got := list[len(list)-1].PortBase; got != want {
+			t.Errorf("%s: port base %d, want %d", addresses, got, want)
+		}
+	}
 }
 
 func TestFileChanges(t *testing.T) {
