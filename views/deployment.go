@@ -147,6 +147,14 @@ func (d Plot) unitPer(p Page, per string) string {
 	return u
 }
 
+// cellText says what a point of a chart is made of.
+func cellText(m ledger.Metric) string {
+	if m.Kind == ledger.Counter {
+		return "plot.cell_counter"
+	}
+	return "plot.cell"
+}
+
 // search is what the page's filter looks at.
 func (d Plot) search(p Page) string {
 	parts := []string{d.title(p), d.Label}

@@ -85,6 +85,7 @@ type Fleet struct {
 	All         int // deployments before the filter
 	Engines     int // before the filter
 	Healths     [Bad + 1]int
+	Mute        []string // sources that collectors read and that gave no engine's statistics yet: untrusted
 	Open        []string // deployments whose engines are shown by the reader's choice
 	Closed      []string // and hidden
 	Deleted     string   // the deployment deleted just now, to offer undo
@@ -152,6 +153,21 @@ func (v Fleet) verdict(p Page) string {
 		return s + p.t("fleet.all_fine")
 	}
 	return s + p.t("fleet.but") + strings.Join(rest, p.t("common.comma")) + p.t("common.stop")
+}
+
+// muteShown is how many sources without an engine are named.
+const muteShown = 3
+
+// muteNames names the first of them.
+func (v Fleet) muteNames(p Page) string {
+	names := make([]string, 0, muteShown+1)
+	for _, n := range v.Mute[:min(len(v.Mute), muteShown)] {
+		names = append(names, harmless(n))
+	}
+	if len(v.Mute) > muteShown {
+		names = append(names, "…")
+	}
+	return strings.Join(names, p.t("common.comma"))
 }
 
 // reasons joins what is wrong into one line.

@@ -44,13 +44,16 @@ func (s *Server) fleetPage(c echo.Context) error {
 	q := c.QueryParams()
 	search := strings.TrimSpace(clip(c.QueryParam("q"), maxFilter))
 	open, closed := folds(q["open"]), folds(q["closed"])
+	mute := s.hub.mute()
 	p := s.page(c, "fleet", "fleet.title")
 	if part {
 		// Many browsers look at the same: one rendering of a snapshot is enough.
-		key := fmt.Sprintf("fleet %d %s %q %q %q", snap.version, p.Lang, search, open, closed)
+		key := fmt.Sprintf("fleet %d %s %q %q %q %q", snap.version, p.Lang, search, open, closed, mute)
 		body, err := s.answers.get(c.Request().Context(), key, func() ([]byte, error) {
 			var b bytes.Buffer
-			err := views.FleetBody(p, fleetView(snap, search, open, closed, snap.at)).Render(context.WithoutCancel(c.Request().Context()), &b)
+			v := fleetView(snap, search, open, closed, snap.at)
+			v.Mute = mute
+			err := views.FleetBody(p, v).Render(context.WithoutCancel(c.Request().Context()), &b)
 			return b.Bytes(), err
 		})
 		if err != nil {
@@ -60,6 +63,7 @@ func (s *Server) fleetPage(c echo.Context) error {
 		return c.HTMLBlob(http.StatusOK, body)
 	}
 	v := fleetView(snap, search, open, closed, s.now())
+	v.Mute = mute
 	v.Deleted = c.QueryParam("deleted")
 	switch done := c.QueryParam("done"); done {
 	case "saved", "restored":

@@ -333,12 +333,16 @@ func TestEnginesThatCannotBeReadAreInTrouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := s.hub.Report(ctx, wire.Report{Collector: "c", Time: seedNow, Targets: []wire.Target{
-		{Name: "a.log", Health: wire.Down, Engines: []store.EngineKey{{Deployment: "fine", Name: "rank0"}}, Problem: &wire.Problem{What: "a.log: permission denied"}},
-		{Name: "b.log", Health: wire.Up, Engines: []store.EngineKey{{Deployment: "full", Name: "rank0"}}, Problem: &wire.Problem{What: "3 lines unreadable"}}}})
+		{Name: "a.log", Source: "log", Health: wire.Down, Engines: []store.EngineKey{{Deployment: "fine", Name: "rank0"}}, Problem: &wire.Problem{What: "a.log: permission denied"}},
+		{Name: "b.log", Source: "log", Health: wire.Up, Engines: []store.EngineKey{{Deployment: "full", Name: "rank0"}}, Problem: &wire.Problem{What: "3 lines unreadable"}},
+		{Name: "<b>10.0.0.9:8000", Source: "metrics", Health: wire.Down}, {Name: "10.0.0.9:6070", Source: "profile", Health: wire.Down}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, html := s.do("GET", "/fleet", nil)
+	if !strings.Contains(html, "1 source has given no engine’s statistics yet: &lt;b&gt;10.0.0.9:8000.") {
+		t.Errorf("a server that never answered is not told: %.500s", text(html))
+	}
 	if got := text(row(t, html, "fine")); !strings.Contains(got, "trouble can't be read: a.log: permission denied") {
 		t.Errorf("an engine whose log can't be read: %q", got)
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -179,6 +180,20 @@ func whyAbsent(e *engineState, m ledger.Metric) views.Reason {
 		return views.Reason{Key: "figure.absent"} // whatever it has, it is not there now
 	}
 	return absentReason(e.Kind, m, has)
+}
+
+// mute lists the sources of statistics that have given no engine's yet, so that
+// a deployment that never reported is missed on the fleet page.
+func (h *Hub) mute() []string {
+	var names []string
+	for _, c := range h.Collectors() {
+		for _, t := range c.Report.Targets {
+			if !c.Gone && len(t.Engines) == 0 && t.Health != wire.Up && slices.Contains([]string{"log", "metrics", "iterations"}, t.Source) {
+				names = append(names, t.Name)
+			}
+		}
+	}
+	return names
 }
 
 // unreadable says which engines their collectors can't read, and why.

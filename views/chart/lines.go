@@ -23,7 +23,8 @@ func Lines(l i18n.Lang) Options {
 	o := finish(line.JSON(), nil, types.ChartLine)
 	o["legend"] = map[string]any{"show": false} // the page has its own, which can be read aloud
 	o["stepName"] = l.T("chart.axis_steps")
-	// Fixed on all sides, so that the charts of a page stand exactly below each other.
-	o["grid"] = map[string]any{"left": 70, "right": 12, "top": 10, "bottom": 40, "outerBoundsMode": "none"}
+	// Fixed on all sides, so that the charts of a page stand exactly below each other;
+	// at the right half of the last label, "11:59:05", has room.
+	o["grid"] = map[string]any{"left": 70, "right": 28, "top": 10, "bottom": 40, "outerBoundsMode": "none"}
 	return o
 }

@@ -82,6 +82,8 @@ var deploymentTexts = map[string]text{
 	"plot.howto":        {"Drag over a chart to choose a time; Back returns.", "在图上拖动选择时段，后退可返回。"},
 	"plot.more":         {"{0} more charts are left out: their series are in /api/series.", "另有 {0} 个图未显示，其数据可由 /api/series 取得。"},
 	"plot.absent":       {"{0} metrics are not here", "{0} 个指标不在此处"},
+	"plot.cell":         {"A point is the mean of the lines in its stretch, each counted once, however long a time it covers; the shade reaches from the least to the greatest of them.", "每个点是该区间内各日志行的平均，每行计一次，与其覆盖时长无关；阴影为最小至最大值。"},
+	"plot.cell_counter": {"A point is the counter's increase in its stretch, divided by the stretch's length.", "每个点是计数器在该区间的增量除以区间长度。"},
 	"plot.per_minute":   {"{0}/min", "{0}/分"},
 	"plot.per_steps":    {"{0}/1,000 steps", "{0}/千步"},
 

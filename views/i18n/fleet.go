@@ -16,6 +16,7 @@ var fleetTexts = map[string]text{
 	"fleet.verdict":       {"{0} {0|deployment|deployments}, {1} {1|engine|engines}: {2} {2|reports|report}", "{0} 个部署，{1} 个引擎：{2} 个在上报"},
 	"fleet.all_fine":      {", all fine.", "，一切正常。"},
 	"fleet.but":           {"; ", "；"},
+	"fleet.mute":          {"{0} {0|source has|sources have} given no engine’s statistics yet: {1}.", "{0} 个来源尚未给出任何引擎的统计：{1}。"},
 	"fleet.count_bad":     {"{0} in trouble", "{0} 个有故障"},
 	"fleet.count_warn":    {"{0} to check", "{0} 个需留意"},
 	"fleet.count_waiting": {"{0} never reported", "{0} 个从未上报"},
