@@ -7,11 +7,12 @@ import { harmless, showName } from "./names";
 import { d } from "./pairstrings";
 import { change, relative } from "./pairverdict";
 import { t } from "./strings";
+import { shapeRows, type ShapeRow } from "./shapediff";
 import type { StepKind, Summary } from "./summary";
 import { DataTable, type TableSpec } from "./table";
 import {
-  classRows, collectiveRows, gpuRows, groupRows, kernelRows, kindRows, phaseRows, shapeRows, stepFigures,
-  type Compared, type DiffRow, type KindRow, type KindSide, type Pair, type ShapeRow, type Side, type StepFigure,
+  classRows, collectiveRows, gpuRows, groupRows, kernelRows, kindRows, phaseRows, stepFigures,
+  type Compared, type DiffRow, type KindRow, type KindSide, type Pair, type Side, type StepFigure,
 } from "./tracediff";
 
 /** Where in the viewer a row is: the block to scroll to, and its state. */
@@ -62,8 +63,8 @@ export class PairTables {
     this.shapes = new DataTable<ShapeRow>("dshapes", {
       value: shapeValue,
       id: (r) => r.id,
-      text: (r) => `${r.a?.name ?? ""} ${r.b?.name ?? ""}`,
-      reason: (r, key) => (key.startsWith("a_") && r.a === null ? d.notSide("A") : key.startsWith("b_") && r.b === null ? d.notSide("B") : d.noFigure),
+      text: (r) => `${shapeName(r)} ${r.a?.name ?? ""} ${r.b?.name ?? ""}`,
+      reason: (r, key) => (r.bucket !== null && (key === "n" || key === "b") ? d.classed : key.startsWith("a_") && r.a === null ? d.notSide("A") : key.startsWith("b_") && r.b === null ? d.notSide("B") : d.noFigure),
       samples: (r) => d.samples(r.a?.count ?? 0, r.b?.count ?? 0),
       open: () => undefined,
       decorate: (tr, r) => {
@@ -71,8 +72,8 @@ export class PairTables {
         if (only !== null) mark(tr, d.only(letters[only]));
         this.links(tr, (side) => {
           const shape = r[side];
-          return shape === null ? null : { at: "shapes", state: { "shapes.q": shape.name } };
-        }, r.a?.name ?? r.b?.name ?? "");
+          return shape === null ? null : { at: "shapes", state: shape.shapes > 1 ? {} : { "shapes.q": shape.name } };
+        }, shapeName(r));
       },
     });
   }
@@ -87,7 +88,14 @@ export class PairTables {
     this.phases.spec = { ...this.phases.spec, ...grouped(groups, (g, rows) => this.sumRow("dphases", t.group[g] ?? g, groups.find((r) => r.name === g), rows.length, d.groupPhases)) };
     this.kernels.spec = { ...this.kernels.spec, ...grouped(classes, (g, rows) => this.sumRow("dkernels", t.tag(g), classes.find((r) => r.name === g), rows.length, "")) };
     this.phases.set(phaseRows(c));
-    this.shapes.set(shapeRows(c.a, c.b));
+    const shapes = shapeRows(c.a, c.b);
+    this.shapes.set(shapes);
+    const kinds = new Set(shapes.flatMap((r) => (r.bucket === null ? [] : [d.kinds[r.bucket.kind] ?? r.bucket.kind])));
+    const why = document.getElementById("dshapes-classed");
+    if (why !== null) {
+      why.hidden = kinds.size === 0;
+      why.textContent = kinds.size === 0 ? "" : d.classedWhy([...kinds].join(", "));
+    }
     this.kernels.set(kernelRows(c));
     this.comm.set(collectiveRows(c));
     for (const id of ["dcomm", "dshapes"]) document.getElementById(id)!.hidden = (id === "dcomm" ? this.comm : this.shapes).size === 0;
@@ -266,14 +274,19 @@ function sumValue(r: DiffRow, key: string): CellValue {
   }
 }
 
+function shapeName(r: ShapeRow): string {
+  if (r.bucket === null) return (r.a ?? r.b)!.name;
+  return d.shapeClass(d.kinds[r.bucket.kind] ?? r.bucket.kind, r.bucket.from, r.bucket.to, r.a?.shapes ?? 0, r.b?.shapes ?? 0);
+}
+
 function shapeValue(r: ShapeRow, key: string): CellValue {
   switch (key) {
     case "name":
-      return r.a?.name ?? r.b?.name;
+      return shapeName(r);
     case "n":
-      return (r.a ?? r.b)!.n;
+      return r.bucket !== null ? null : (r.a ?? r.b)!.n;
     case "b":
-      return (r.a ?? r.b)!.b;
+      return r.bucket !== null ? null : (r.a ?? r.b)!.b;
     case "a_count":
       return r.a?.count ?? null;
     case "b_count":

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Step, StepKind, Summary } from "./summary";
-import { batches, classRows, collectiveRows, compared, gpuRows, kernelRows, kindRows, mainKind, measured, pair, phaseRows, shapeRows, spread } from "./tracediff";
+import { batches, classRows, collectiveRows, compared, gpuRows, kernelRows, kindRows, mainKind, measured, pair, phaseRows, spread } from "./tracediff";
 
 function step(over: Partial<Step> = {}): Step {
   return {
@@ -72,16 +72,6 @@ test("collectives are told apart by group size", () => {
   const x = (group_size: number | null, total_ns: number) => ({ name: "allreduce", group_size, total_ns, count: 1, max_ns: 0, ranks_partial: false });
   const c = compared(summary({ steps: steps(1), collectives: [x(8, 5)], devices: [device] }), summary({ steps: steps(1), collectives: [x(8, 9), x(null, 3)], devices: [device] }), "step");
   assert.deepEqual(collectiveRows(c).map((r) => [r.name, r.total.delta]), [["allreduce × 8", 4], ["allreduce", 3]]);
-});
-
-test("shapes of engines with other names meet by kind and size", () => {
-  const sh = (name: string, n: number | null, b: number | null, count: number, span: number | null) =>
-    ({ name, n, b, count, kind: "decode", cpu_mean_ns: 7, gpu_span_mean_ns: span, gpu_busy_mean_ns: null, kernels_mean_milli: 2000 });
-  const rows = shapeRows(
-    summary({ shapes: [sh("launch_forward_N4_B4", 4, 4, 9, 100), sh("odd", null, null, 1, null)] }),
-    summary({ shapes: [sh("step[DECODE bs=4]", 4, 4, 2, 90), sh("again", 4, 4, 5, 130)] }),
-  );
-  assert.deepEqual(rows.map((r) => [r.a?.name, r.b?.name, r.span.delta]), [["launch_forward_N4_B4", "again", 30], ["odd", undefined, null]]);
 });
 
 test("a step's cycle is the way to the next start; its gap is the blank before its GPU work", () => {

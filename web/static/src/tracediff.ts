@@ -6,7 +6,7 @@
 
 import { pattern } from "./fold";
 import { median } from "./format";
-import type { Collective, Kernel, Phase, Shape, Step, StepKind, Summary } from "./summary";
+import type { Collective, Kernel, Phase, Step, StepKind, Summary } from "./summary";
 
 export type Side = "a" | "b";
 
@@ -197,48 +197,6 @@ export function gpuRows(c: Compared): DiffRow[] {
     const of = (s: Summary, side: Side) =>
       c.hasGPU[side] ? over(s.devices.reduce((sum, d) => sum + (d[key] ?? 0), 0), c.by[side]) : null;
     return { id: key, name: key, group: "", total: pair(of(c.a, "a"), of(c.b, "b")), self: none, count: none, mean: none, only: null };
-  });
-}
-
-/** A batch shape on both sides. */
-export interface ShapeRow {
-  id: string;
-  a: Shape | null;
-  b: Shape | null;
-  cpu: Pair;
-  span: Pair;
-  busy: Pair;
-  /** Kernels a launch, in thousandths. */
-  kernels: Pair;
-}
-
-/** Shapes by kind and size, so that engines that name them differently meet; without sizes by name. */
-export function shapeRows(a: Summary, b: Summary): ShapeRow[] {
-  const id = (s: Shape) => (s.n === null && s.b === null ? s.name : `${s.kind ?? ""} ${s.n ?? ""}/${s.b ?? ""}`);
-  // The most frequent of several with one size stands for it: means of different names don't add up.
-  const of = (s: Summary) => {
-    const all = new Map<string, Shape>();
-    for (const shape of s.shapes) {
-      const have = all.get(id(shape));
-      if (have === undefined || shape.count > have.count) all.set(id(shape), shape);
-    }
-    return all;
-  };
-  const x = of(a);
-  const y = of(b);
-  return [...new Set([...x.keys(), ...y.keys()])].map((key) => {
-    const sa = x.get(key) ?? null;
-    const sb = y.get(key) ?? null;
-    const both = (f: (s: Shape) => number | null) => pair(sa === null ? null : f(sa), sb === null ? null : f(sb));
-    return {
-      id: key,
-      a: sa,
-      b: sb,
-      cpu: both((s) => s.cpu_mean_ns),
-      span: both((s) => s.gpu_span_mean_ns),
-      busy: both((s) => s.gpu_busy_mean_ns),
-      kernels: both((s) => s.kernels_mean_milli),
-    };
   });
 }
 
