@@ -7,6 +7,9 @@ import { refresh, tick } from "./patch";
 import { startSwitches } from "./theme";
 
 const refreshEvery = 500;
+/** Collectors tell every few seconds which engines they reach. */
+const enginesEvery = 3000;
+let enginesSaid = "";
 
 startSwitches();
 startKeys({ step: () => undefined, escape: () => undefined });
@@ -27,7 +30,8 @@ if (location.pathname === "/captures") {
     await refresh(root, part("body"));
     await renewEngines();
   }, () => refreshEvery);
-  follow({ capture: () => update.poke(), open: () => update.poke() });
+  const engines = new Throttle(renewEngines, () => enginesEvery);
+  follow({ capture: () => update.poke(), open: () => update.poke(), collector: () => engines.poke() });
 }
 setInterval(() => tick(), 1000);
 tick();
@@ -51,6 +55,9 @@ async function renewEngines(): Promise<void> {
   if (!response.ok) return;
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const old = new Map(boxesOf(list).map((box) => [box.value, box]));
+  const said = page.getElementById("capture-engines")?.innerHTML ?? "";
+  if (said === enginesSaid) return; // a box must not go away under the mouse for nothing
+  enginesSaid = said;
   const fresh = [...page.querySelectorAll<HTMLElement>("#capture-engines > li")];
   for (const li of fresh) {
     const box = li.querySelector("input");
