@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -58,11 +59,22 @@ func printPhases(out io.Writer, s *trace.Summary, rows int) {
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plain(p.Name), p.Count, num(p.Total), num(p.Self), num(p.Mean),
 			num(p.P50), num(p.P95), num(p.P99), num(p.Max), share)
 	})
-	table(out, "\nBatch shape\tN\tB\tsteps\tCPU mean ms\tGPU span ms\tkernels\tgraph", len(s.Shapes), rows, func(w io.Writer, i int) {
+	table(out, "\nBatch shape\tN\tB\tsteps\tCPU mean ms\tGPU span ms\tkernels/launch\tgraph", len(s.Shapes), rows, func(w io.Writer, i int) {
 		x := &s.Shapes[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s\n", plain(x.Name), opt(x.N), opt(x.B), x.Count, num(x.CPUMean), optMS(x.GPUSpanMean),
-			x.Kernels, dash(x.Graph))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", plain(x.Name), opt(x.N), opt(x.B), x.Count, num(x.CPUMean), optMS(x.GPUSpanMean),
+			perLaunch(x.Kernels, x.Count), dash(x.Graph))
 	})
+}
+
+// perLaunch is the mean of a sum over launches, as pages show it: whole numbers without a fraction.
+func perLaunch(sum, launches int64) string {
+	switch {
+	case launches == 0:
+		return "–"
+	case sum%launches == 0:
+		return strconv.FormatInt(sum/launches, 10)
+	}
+	return fmt.Sprintf("%.1f", float64(sum)/float64(launches))
 }
 
 func printSteps(out io.Writer, s *trace.Summary, rows int) {

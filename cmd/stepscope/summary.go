@@ -61,6 +61,9 @@ func (c *SummaryCmd) Run(ctx context.Context, streams *IO) error {
 			printSummary(out, s, c.Rows)
 		}
 		printed++
+		if err := hollow(name, s); err != nil {
+			failed = append(failed, err)
+		}
 	}
 	if c.JSON && many {
 		if printed == 0 {
@@ -82,6 +85,19 @@ func writeSeparator(out *bufio.Writer, printed int, many bool) {
 	default:
 		out.WriteString(",\n")
 	}
+}
+
+// hollow says that a file which could be read has nothing in it to go by, or nil: scripts
+// must not take its zeros for measurements.
+func hollow(name string, s *trace.Summary) error {
+	if s.Health.Slices > 0 {
+		return nil
+	}
+	next := "capture again, and check that the capture ran while the engine had work"
+	if s.Health.TruncatedAt.OK {
+		next = "the file ends early: copy it again once its writer is done"
+	}
+	return withCode(exitNotTrace, fmt.Errorf("%q: no slice in its %d events; %s", name, s.Health.Events, next))
 }
 
 // read reads one file: a plain one in as many ranges as there are cores, anything else as
