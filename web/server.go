@@ -60,12 +60,15 @@ type Server struct {
 	handler     http.Handler
 }
 
-// New builds the server. It fails when the address can be reached from other
+// ErrUnguarded is why New refuses an address that other machines reach without a token.
+var ErrUnguarded = errors.New("this address can be reached from other machines: give --token, which then guards every change, or bind 127.0.0.1")
+
+// New builds the server. It fails with ErrUnguarded when the address can be reached from other
 // machines and no token guards the writing requests, or when the assets are
 // damaged. Assets that were never built are no failure: the pages say so.
 func New(cfg Config) (*Server, error) {
 	if !cfg.Addr.IsLoopback() && cfg.Token == "" {
-		return nil, errors.New("this address can be reached from other machines: give --token, which then guards every change, or bind 127.0.0.1")
+		return nil, ErrUnguarded
 	}
 	built, err := loadAssets(cfg.Assets)
 	if err != nil {

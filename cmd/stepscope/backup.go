@@ -51,6 +51,9 @@ func (cmd *RestoreCmd) Run(ctx context.Context, streams *IO) error {
 	if errors.Is(err, store.ErrInvalid) && !cmd.Replace {
 		return withCode(exitUsage, fmt.Errorf("%w: add --replace for that", err))
 	}
+	if errors.Is(err, store.ErrCorrupt) {
+		return fmt.Errorf("%s: %w; give a file that stepscope backup wrote, complete and not changed since", plain(cmd.File), err)
+	}
 	if err != nil {
 		return err
 	}

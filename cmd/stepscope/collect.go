@@ -25,8 +25,8 @@ type CollectCmd struct {
 	Config string `placeholder:"FILE" type:"existingfile" env:"STEPSCOPE_COLLECT" help:"What to collect (docs/collect.md); instead of the flags from --deployment on. It is read again when it changes."`
 	Name   string `placeholder:"NAME" help:"This collector's name at the server. Default: what the configuration says, or the host's name."`
 
-	Server   string `placeholder:"URL" env:"STEPSCOPE_SERVER" xor:"to" required:"" help:"Server to deliver to, as in http://stats.example:8080."`
-	DB       string `name:"db" placeholder:"FILE" type:"path" xor:"to" required:"" help:"Database to write to instead of a server."`
+	Server   string `placeholder:"URL" env:"STEPSCOPE_SERVER" xor:"to" help:"Server to deliver to, as in http://stats.example:8080."`
+	DB       string `name:"db" placeholder:"FILE" type:"path" xor:"to" help:"Database to write to instead of a server."`
 	Token    string `env:"STEPSCOPE_TOKEN" help:"The server's token; better in the environment than on the command line."`
 	Spool    string `placeholder:"DIR" type:"path" default:"stepscope-spool" help:"Folder that keeps what the server has not taken yet."`
 	SpoolMax Size   `default:"1GiB" help:"Most bytes of the spool. Beyond, the oldest rows are thinned, and counted."`
@@ -45,6 +45,8 @@ type CollectCmd struct {
 func (c *CollectCmd) Validate() error {
 	flags := len(c.Log)+len(c.Metrics)+len(c.Profile) > 0 || c.GPU
 	switch {
+	case c.Server == "" && c.DB == "":
+		return errors.New("where to? give --server, or --db to write to a database")
 	case c.Config != "" && (flags || c.Deployment != ""):
 		return errors.New("--config: the file says all; leave out --deployment and what follows it")
 	case c.Config == "" && !flags:

@@ -90,7 +90,7 @@ func run(ctx context.Context, args []string, streams *IO) int {
 		return exit
 	}
 	if err != nil {
-		fmt.Fprintf(streams.Err, "stepscope: %v\nRun stepscope --help for the commands and their flags.\n", err)
+		fmt.Fprintf(streams.Err, "stepscope: %v\n%s\n", err, helpFor(err))
 		return exitUsage
 	}
 	if err := cmd.Run(); err != nil {
@@ -102,6 +102,17 @@ func run(ctx context.Context, args []string, streams *IO) int {
 		return exitFailure
 	}
 	return exitOK
+}
+
+// helpFor says where the help is that explains a wrong command line.
+func helpFor(err error) string {
+	var pe *kong.ParseError
+	if errors.As(err, &pe) && pe.Context != nil {
+		if at := pe.Context.Selected(); at != nil && at.Leaf() {
+			return fmt.Sprintf("Run stepscope %s --help for its flags.", strings.TrimPrefix(at.FullPath(), "stepscope "))
+		}
+	}
+	return "Run stepscope --help for the commands and their flags."
 }
 
 // version is the module's version as the Go tool recorded it.

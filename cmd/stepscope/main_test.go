@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -35,8 +36,25 @@ func TestExitCodes(t *testing.T) {
 	f(2, "--help", "no-such-command")
 	f(2, "expected", "trace")
 	f(2, "size", "serve", "--quota", "lots")
-	f(1, "--token", "serve", "--addr", "0.0.0.0:0", "--db", filepath.Join(t.TempDir(), "a.db"))
-	f(1, "listening on 127.0.0.1:99999", "serve", "--addr", "127.0.0.1:99999")
+	f(2, "stepscope serve --help", "serve", "--quota", "lots")
+	f(2, "stepscope trace summary --help", "trace", "summary", "--rows", "-1", "a.json")
+	f(2, "--token", "serve", "--addr", "0.0.0.0:0", "--db", filepath.Join(t.TempDir(), "a.db"))
+	f(2, "give host:port", "serve", "--addr", "foo")
+	f(2, "port up to 65535", "serve", "--addr", "127.0.0.1:99999")
+	f(2, "give --server, or --db", "collect", "--config", "main.go")
+	f(1, "give a file that stepscope backup wrote", "restore", "main.go", "--db", filepath.Join(t.TempDir(), "b.db"))
+}
+
+func TestWhereabouts(t *testing.T) {
+	for bound, want := range map[string]string{
+		"127.0.0.1:8080": "http://127.0.0.1:8080",
+		"[::1]:80":       "http://[::1]:80",
+		"[::]:8080":      "http://localhost:8080, and at that port of every other address of this machine",
+	} {
+		if got := whereabouts(netip.MustParseAddrPort(bound)); got != want {
+			t.Errorf("%s is at %q, want %q", bound, got, want)
+		}
+	}
 }
 
 func TestSizes(t *testing.T) {

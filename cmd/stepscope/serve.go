@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -67,6 +68,15 @@ func (r *Retention) store() store.Retention {
 	return store.Retention{Raw: r.Raw, Chunks: r.Samples, Traces: r.Traces, MaxBytes: int64(r.Bytes)}
 }
 
+// Validate refuses an address without a port, which nothing could be wrong about but the command line.
+func (cmd *ServeCmd) Validate() error {
+	_, port, err := net.SplitHostPort(cmd.Addr)
+	if n, nerr := strconv.Atoi(port); err != nil || nerr != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("--addr %s: give host:port with a port up to 65535, as in 127.0.0.1:8080 or :8080", plain(cmd.Addr))
+	}
+	return nil
+}
+
 // Run serves until ctx ends.
 func (cmd *ServeCmd) Run(ctx context.Context, streams *IO) (err error) {
 	log := slog.New(slog.NewTextHandler(streams.Err, nil))
@@ -118,6 +128,9 @@ func (cmd *ServeCmd) Run(ctx context.Context, streams *IO) (err error) {
 		Version: version(),
 		Log:     log,
 	})
+	if errors.Is(err, web.ErrUnguarded) {
+		return withCode(exitUsage, fmt.Errorf("--addr %s: %w", plain(cmd.Addr), err))
+	}
 	if err != nil {
 		return err
 	}
@@ -143,8 +156,16 @@ func (cmd *ServeCmd) Run(ctx context.Context, streams *IO) (err error) {
 		})
 	}
 
-	fmt.Fprintf(streams.Out, "Stepscope is at http://%s (stop it with Ctrl-C)\n", bound)
+	fmt.Fprintf(streams.Out, "Stepscope is at %s (stop it with Ctrl-C)\n", whereabouts(bound))
 	return server.Serve(ctx, listener)
+}
+
+// whereabouts is what to type into a browser. All addresses at once are none that could be typed.
+func whereabouts(bound netip.AddrPort) string {
+	if !bound.Addr().IsUnspecified() {
+		return "http://" + bound.String()
+	}
+	return fmt.Sprintf("http://localhost:%d, and at that port of every other address of this machine", bound.Port())
 }
 
 // collectors are those that the command line asks for.
