@@ -377,6 +377,10 @@ func (r *reader) gpu(n ast.Node) *GPU {
 		}
 		return &GPU{Every: DefaultGPUEvery}
 	}
+	if _, ok := n.(*ast.StringNode); ok {
+		r.fault(n, "gpu: give true, false, or keys such as {every: 5s}, not %s", kind(n))
+		return nil
+	}
 	b := r.block(n, "gpu")
 	defer b.end()
 	return &GPU{Every: b.duration("every", DefaultGPUEvery, time.Second, time.Hour), Library: b.text("library")}

@@ -127,6 +127,7 @@ func TestParseFaults(t *testing.T) {
 	f(one+"  metrics: {addresses: 'h:1', every: 1ms}\n", "line 3", "100ms")
 	f(one+"  metrics: {addresses: 'http://u:p@h:1/x'}\n", "line 3", "host and port only")
 	f(one+"  schedule: {steps: 100}\n", "line 3", "needs every", "from 1 to 50")
+	f(one+"  gpu: maybe\n", "line 3", "gpu: give true, false, or keys", `"maybe"`)
 	f(one+"  gpu: {every: never}\n", "line 3", "from 1s")
 	f(one+"  model: &x y\n", "line 3", "not supported")
 	f("---\n"+one+"---\n"+one, "second document")
