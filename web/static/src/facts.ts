@@ -52,7 +52,7 @@ export function showFacts(read: ReadSummary, stats: ReadStats): void {
 }
 
 /** "8 × NVIDIA H100 80GB HBM3"; different models each on its own. */
-function gpuText(names: readonly string[], count: number): string {
+export function gpuText(names: readonly string[], count: number): string {
   const models = new Map<string, number>();
   for (const n of names.filter((name) => name.trim() !== "")) models.set(n, (models.get(n) ?? 0) + 1);
   if (models.size === 0) return count === 0 ? "" : String(count);

@@ -9,7 +9,7 @@ const steps = (n: number) => (n === 1 ? "1 step" : `${integer(n)} steps`);
 const en = {
   none: "no trace chosen",
   facts: {
-    file: "File", size: "Size", deployment: "Deployment", engine: "Engine", versions: "Versions", gpu: "GPU", devices: "GPUs in the trace",
+    file: "File", size: "Size", deployment: "Deployment", engine: "Engine", versions: "Versions", gpu: "GPU", devices: "GPUs with work in the trace",
     rank: "Rank", start: "Start", span: "Span", steps: "Steps", health: "Health", kernels: "Kernels", launches: "Launches",
     graphs: "Decode launches that replayed a graph",
   } as Record<string, string>,
@@ -95,7 +95,7 @@ export type PairStrings = typeof en;
 const zh: PairStrings = {
   none: "未选择 trace",
   facts: {
-    file: "文件", size: "大小", deployment: "部署", engine: "引擎", versions: "版本", gpu: "GPU", devices: "trace 中的 GPU 数",
+    file: "文件", size: "大小", deployment: "部署", engine: "引擎", versions: "版本", gpu: "GPU", devices: "trace 中有工作的 GPU 数",
     rank: "Rank", start: "开始", span: "跨度", steps: "步", health: "健康", kernels: "Kernel", launches: "启动",
     graphs: "重放 graph 的解码启动",
   },
