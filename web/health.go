@@ -34,7 +34,11 @@ func judgeEngine(e *engineState, now time.Time) (views.Health, []views.Reason) {
 	silent := now.Sub(time.Unix(0, e.Last))
 	switch {
 	case e.trouble != "" && silent < endedAfter:
-		return views.Bad, []views.Reason{{Key: "reason.down", Args: []string{e.trouble}}}
+		reasons := []views.Reason{{Key: "reason.down", Args: []string{e.trouble}}}
+		if e.silent > 0 {
+			reasons = append(reasons, silentReason(e, e.silent))
+		}
+		return views.Bad, reasons
 	case silent >= endedAfter:
 		return views.Ended, []views.Reason{{Key: "reason.ended", Args: []string{span(silent)}}}
 	case e.silent > 0:
@@ -201,7 +205,8 @@ func (h *Hub) unreadable() map[store.EngineKey]string {
 	out := map[store.EngineKey]string{}
 	for _, c := range h.Collectors() {
 		for _, t := range c.Report.Targets {
-			if t.Health != wire.Down || t.Problem == nil {
+			// An engine whose profile interface is closed may still tell its figures.
+			if t.Health != wire.Down || t.Problem == nil || t.Source == "profile" {
 				continue
 			}
 			for _, e := range t.Engines {
