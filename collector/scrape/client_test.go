@@ -68,11 +68,11 @@ func TestProblems(t *testing.T) {
 		{"redirect loop", "", answers(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/metrics", http.StatusFound)
 		}), wire.Down, "redirects", "curl"},
-		{"another engine", foreign.SGLang, says(fixture(t, "vllm-dp.1.txt")), wire.Quiet, "of vLLM", "kind"},
-		{"no engine", "", says("go_goroutines 7\n"), wire.Quiet, "no metrics of", "--enable-metrics"},
-		{"other JSON", "", says(`{"status":"ok"}`), wire.Quiet, "no metrics of", "--enable-metrics"},
+		{"another engine", foreign.SGLang, says(fixture(t, "vllm-dp.1.txt")), wire.Down, "of vLLM", "kind"},
+		{"no engine", "", says("go_goroutines 7\n"), wire.Down, "no metrics of", "--enable-metrics"},
+		{"other JSON", "", says(`{"status":"ok"}`), wire.Down, "no metrics of", "--enable-metrics"},
 		{"empty list", "", says("[]"), wire.Quiet, "empty", "enable_iter_perf_stats"},
-		{"an HTML page", foreign.VLLM, says("<html>"), wire.Quiet, "HTML", "port"},
+		{"an HTML page", foreign.VLLM, says("<html>"), wire.Down, "HTML", "port"},
 		{"protocol buffers", foreign.VLLM, answers(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/vnd.google.protobuf; encoding=delimited")
 		}), wire.Down, "protocol buffers", "proxy"},

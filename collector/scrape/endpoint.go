@@ -111,7 +111,12 @@ func (e *endpoint) scrape(ctx context.Context, sink source.Sink, late time.Durat
 	}
 	res, problem := e.read(a, more)
 	if problem != nil {
-		e.fail(problem, wire.Quiet)
+		// A list that is empty or torn comes from the engine; anything else is of somebody else.
+		health := wire.Down
+		if e.listed() {
+			health = wire.Quiet
+		}
+		e.fail(problem, health)
 		return nil
 	}
 	e.learnVersion(ctx, res)
