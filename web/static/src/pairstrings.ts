@@ -79,8 +79,8 @@ const en = {
   pickOther: "choose or drop the other trace to compare",
   samples: (a: number, b: number) => `${integer(a)} in A, ${integer(b)} in B`,
   classed: "a class of shapes",
-  classedWhy: (kinds: string) =>
-    `No ${kinds} shape has the same N and B in both traces: these are put together by N, from a power of two to before the next. Their means are weighted by launches, and B may differ.`,
+  classedWhy: (kinds: readonly string[]) =>
+    `No ${kinds.join(" or ")} shape has the same N and B in both traces: these are put together by N, from a power of two to before the next. Their means are weighted by launches, and B may differ.`,
   shapeClass: (kind: string, from: number, to: number, a: number, b: number) =>
     `${kind}, N ${from === to ? integer(from) : `${integer(from)} to ${integer(to)}`} (shapes: ${integer(a)} in A, ${integer(b)} in B)`,
   spread: (n: number, mean: string, min: string, max: string) => `over ${steps(n)}: mean ${mean}, ${min} … ${max}`,
@@ -165,7 +165,7 @@ const zh: PairStrings = {
   pickOther: "请选择或拖入另一个 trace 以比较",
   samples: (a, b) => `A ${integer(a)} 次，B ${integer(b)} 次`,
   classed: "一类形状",
-  classedWhy: (kinds) => `两个 trace 中没有 N、B 相同的${kinds}形状：按 N 归类，每类从 2 的幂到下一个 2 的幂之前；平均按启动次数加权，B 可能不同。`,
+  classedWhy: (kinds) => `两个 trace 中没有 N、B 相同的${kinds.join("、")}形状：按 N 归类，每类从 2 的幂到下一个 2 的幂之前；平均按启动次数加权，B 可能不同。`,
   shapeClass: (kind, from, to, a, b) => `${kind}，N ${from === to ? integer(from) : `${integer(from)} 到 ${integer(to)}`}（形状：A ${integer(a)} 个，B ${integer(b)} 个）`,
   spread: (n, mean, min, max) => `${integer(n)} 步：平均 ${mean}，${min} … ${max}`,
   groupKinds: (a, b) => `A ${integer(a)} 步，B ${integer(b)} 步`,

@@ -94,7 +94,7 @@ export class PairTables {
     const why = document.getElementById("dshapes-classed");
     if (why !== null) {
       why.hidden = kinds.size === 0;
-      why.textContent = kinds.size === 0 ? "" : d.classedWhy([...kinds].join(", "));
+      why.textContent = kinds.size === 0 ? "" : d.classedWhy([...kinds]);
     }
     this.kernels.set(kernelRows(c));
     this.comm.set(collectiveRows(c));
