@@ -335,7 +335,7 @@ func TestEnginesThatCannotBeReadAreInTrouble(t *testing.T) {
 	err := s.hub.Report(ctx, wire.Report{Collector: "c", Time: seedNow, Targets: []wire.Target{
 		{Name: "a.log", Source: "log", Health: wire.Down, Engines: []store.EngineKey{{Deployment: "fine", Name: "rank0"}}, Problem: &wire.Problem{What: "a.log: permission denied"}},
 		{Name: "b.log", Source: "log", Health: wire.Up, Engines: []store.EngineKey{{Deployment: "full", Name: "rank0"}}, Problem: &wire.Problem{What: "3 lines unreadable"}},
-		{Name: "<b>10.0.0.9:8000", Source: "metrics", Health: wire.Down}, 
+		{Name: "<b>10.0.0.9:8000", Source: "metrics", Health: wire.Down},
 		{Name: "10.0.0.9:6070", Source: "profile", Health: wire.Down, Engines: []store.EngineKey{{Deployment: "full", Name: "rank0"}}, Problem: &wire.Problem{What: "refused"}}}})
 	if err != nil {
 		t.Fatal(err)

@@ -36,13 +36,13 @@ func judgeEngine(e *engineState, now time.Time) (views.Health, []views.Reason) {
 	case e.trouble != "" && silent < endedAfter:
 		reasons := []views.Reason{{Key: "reason.down", Args: []string{e.trouble}}}
 		if e.silent > 0 {
-			reasons = append(reasons, silentReason(e, e.silent))
+			reasons = append(reasons, silentReason(e))
 		}
 		return views.Bad, reasons
 	case silent >= endedAfter:
 		return views.Ended, []views.Reason{{Key: "reason.ended", Args: []string{span(silent)}}}
 	case e.silent > 0:
-		return views.Bad, []views.Reason{silentReason(e, e.silent)}
+		return views.Bad, []views.Reason{silentReason(e)}
 	}
 	reasons := append(eventReasons(e.events, now), loadReasons(e)...)
 	if len(reasons) > 0 {

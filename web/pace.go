@@ -82,11 +82,7 @@ func (e *engineState) behind(l store.Latest) time.Duration {
 	return 0
 }
 
-// silentReason tells of a silence, and of what was usual before.
-func silentReason(e *engineState, silent time.Duration) views.Reason {
-	since := time.Unix(0, e.heard).UTC().Format("15:04:05")
-	if e.pace == 0 {
-		return views.Reason{Key: "reason.silent", Args: []string{span(silent), since}}
-	}
-	return views.Reason{Key: "reason.silent_pace", Args: []string{span(silent), since, span(max(e.pace, time.Second))}}
+// silentReason tells of a silence.
+func silentReason(e *engineState) views.Reason {
+	return views.Reason{Key: "reason.silent", Args: []string{span(e.silent), time.Unix(0, e.heard).UTC().Format("15:04:05")}}
 }

@@ -23,7 +23,15 @@ func (t *trendBook) update(ctx context.Context, st store.Samples, s *snapshot) e
 	if age := s.at.Sub(t.at); t.lines == nil || age < 0 || age >= max(trendEvery, trendShare*t.cost) {
 		began := time.Now()
 		lines := map[string][]float64{}
+		former := t.paces
 		t.paces = map[int64]time.Duration{}
+		for _, d := range s.deployments {
+			for _, e := range d.engines {
+				if p := former[e.ID]; p > 0 {
+					t.paces[e.ID] = p // until there is a newer one: an engine that fell silent tells none
+				}
+			}
+		}
 		for _, d := range s.deployments {
 			line, err := t.read(ctx, st, d, s.at)
 			if err != nil {
@@ -70,7 +78,9 @@ func (t *trendBook) read(ctx context.Context, st store.Samples, d *deploymentSta
 	rows := make([][]float64, len(points))
 	for i := range points {
 		rows[i] = g.held(g.lay(&points[i], m))
-		t.paces[points[i].Engine] = pace(&points[i])
+		if p := pace(&points[i]); p > 0 {
+			t.paces[points[i].Engine] = p
+		}
 	}
 	line := make([]float64, g.cells)
 	column := make([]float64, len(rows))

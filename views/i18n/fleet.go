@@ -84,7 +84,6 @@ var fleetTexts = map[string]text{
 
 	"reason.never":           {"no sample has come yet", "尚无样本"},
 	"reason.silent":          {"silent for {0}, since {1} UTC", "已静默 {0}，自 {1} UTC 起"},
-	"reason.silent_pace":     {"silent for {0}, since {1} UTC; a line came at least every {2} before", "已静默 {0}，自 {1} UTC 起；此前至少每 {2} 一行"},
 	"reason.ended":           {"last sample {0} ago", "最近样本在 {0} 前"},
 	"reason.restart":         {"restarted {0}× in 15 min", "15 分钟内重启 {0} 次"},
 	"reason.gap":             {"lost {0} log lines in 15 min", "15 分钟内丢失 {0} 条日志"},
