@@ -65,7 +65,8 @@ export class PairTables {
       id: (r) => r.id,
       text: (r) => `${shapeName(r)} ${r.a?.name ?? ""} ${r.b?.name ?? ""}`,
       reason: (r, key) => (r.bucket !== null && (key === "n" || key === "b") ? d.classed : key.startsWith("a_") && r.a === null ? d.notSide("A") : key.startsWith("b_") && r.b === null ? d.notSide("B") : d.noFigure),
-      samples: (r) => d.samples(r.a?.count ?? 0, r.b?.count ?? 0),
+      samples: (r) =>
+        [d.samples(r.a?.count ?? 0, r.b?.count ?? 0), ...(r.bucket === null ? [] : [d.shapesIn(r.a?.shapes ?? 0, r.b?.shapes ?? 0)])].join(" · "),
       open: () => undefined,
       decorate: (tr, r) => {
         const only = r.a === null ? "b" : r.b === null ? "a" : null;
@@ -276,7 +277,7 @@ function sumValue(r: DiffRow, key: string): CellValue {
 
 function shapeName(r: ShapeRow): string {
   if (r.bucket === null) return (r.a ?? r.b)!.name;
-  return d.shapeClass(d.kinds[r.bucket.kind] ?? r.bucket.kind, r.bucket.from, r.bucket.to, r.a?.shapes ?? 0, r.b?.shapes ?? 0);
+  return d.shapeClass(d.kinds[r.bucket.kind] ?? r.bucket.kind, r.bucket.from, r.bucket.to);
 }
 
 function shapeValue(r: ShapeRow, key: string): CellValue {

@@ -110,7 +110,7 @@ export function pairVerdict(c: Compared): Part[] {
     out.push(part);
   });
   const graphs = graphUse(c);
-  if (graphs.length > 0) out.push({ text: d.verdict.next }, ...graphs);
+  if (graphs.length > 0) out.push({ text: d.verdict.again }, ...graphs);
   out.push({ text: d.verdict.stop });
   return out;
 }
