@@ -121,6 +121,7 @@ func TestParseFaults(t *testing.T) {
 	f(one+"  profile: {addresses: 'http://h:1'}\n", "line 3", "host:port")
 	f(one+"  profile: {addresses: 'h:1', paths: relative}\n", "line 3", "not absolute")
 	f(one+"  profile: {addresses: 'h:1', output_dir: /etc, paths: [/data/traces, /tmp]}\n", "line 3", `output_dir "/etc": not below a folder`, "/data/traces, /tmp")
+	f(one+"  profile: {addresses: 'h:1', output_dir: /x/../etc/traces}\n", "line 3", "a folder of the system", "name it under paths")
 	f(one+"  profile: {addresses: 'h:1', output_dir: traces}\n", "line 3", "not an absolute path")
 	f(one+"  profile: {addresses: 'h:1', output_dir: //}\n", "line 3", "a folder of their own")
 	f(one+"  metrics: {addresses: 'h:1', kind: triton}\n", "line 3", "vllm, sglang, tensorrt-llm")
