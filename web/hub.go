@@ -177,10 +177,10 @@ func (s *session) refuse(p process, name string, now time.Time) {
 	}
 	s.refused.Time = now
 	s.refused.Count++
-	what, hint := "another collector on host %[1]q calls itself %[2]q too and is refused", "give that one another name (collector: in its configuration)"
+	what, hint := "another collector on host %[1]q calls itself %[2]q too and is refused", "give that one another name (--name, or collector: in its configuration)"
 	if former {
 		what = "a collector on this host that started earlier still runs as %[2]q and is refused"
-		hint = "stop the earlier one, or give one of them another name (collector: in its configuration)"
+		hint = "stop the earlier one, or give one of them another name (--name, or collector: in its configuration)"
 	}
 	s.refused.What, s.refused.Hint = cleanText(fmt.Sprintf(what, p.host, name), maxTextBytes), hint
 }
