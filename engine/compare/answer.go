@@ -24,11 +24,14 @@ func (b *builder) answer() []Finding {
 	return out
 }
 
+// throughputKeys are the metrics of generated tokens per second, the best first.
+var throughputKeys = []string{"completion_TPS", "completion_done_TPS", "gen_throughput"}
+
 // throughputAnswer speaks of generated tokens per second, by the first metric for it
 // that both columns have.
 func (b *builder) throughputAnswer(i int) (Finding, bool) {
 	letter := letters[i : i+1]
-	for _, key := range []string{"completion_TPS", "completion_done_TPS", "gen_throughput"} {
+	for _, key := range throughputKeys {
 		r := b.find(key, "", BothKinds, "")
 		if r == nil {
 			continue

@@ -49,6 +49,9 @@ func Compare(sides []Side, opt Options) (*Table, error) {
 	settle(b.trials, opt.FamilyLevel)
 	b.table.Fairness = b.fairness()
 	b.verdicts()
+	for i := 1; i < len(b.views); i++ {
+		b.consequences(i)
+	}
 	b.table.Method = b.method()
 	b.table.Where = b.where()
 	b.table.Answer = b.answer()

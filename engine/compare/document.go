@@ -65,6 +65,7 @@ type jsonFinding struct {
 	Stat           string       `json:"stat,omitempty"`
 	Verdict        Verdict      `json:"verdict,omitempty"`
 	Share          number       `json:"share"`
+	Against        bool         `json:"against,omitempty"`
 	Qualifications []jsonReason `json:"qualifications,omitempty"`
 }
 
@@ -231,7 +232,7 @@ func (t *Table) findings(all []Finding) []jsonFinding {
 	out := []jsonFinding{}
 	for _, f := range all {
 		out = append(out, jsonFinding{jsonWords(f.Text), letters[f.Column : f.Column+1], f.Key, f.Label, f.Steps, f.Stat, f.Verdict,
-			number(f.Share), reasons(f.Qualifications)})
+			number(f.Share), f.Against, reasons(f.Qualifications)})
 	}
 	return out
 }

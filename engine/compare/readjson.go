@@ -138,7 +138,7 @@ func findingsOf(all []jsonFinding, columns int) []Finding {
 			continue
 		}
 		out = append(out, Finding{Text: Words(f.Text), Column: i, Key: f.Metric, Label: f.Label, Steps: f.Steps, Stat: f.Stat, Verdict: f.Verdict,
-			Share: float64(f.Share), Qualifications: reasonsOf(f.Qualifications)})
+			Share: float64(f.Share), Against: f.Against, Qualifications: reasonsOf(f.Qualifications)})
 	}
 	return out
 }

@@ -34,6 +34,7 @@ const (
 	BelowBounds   Code = "below_bounds"   // a quantile below the histogram's first bound
 	OtherBounds   Code = "other_bounds"   // histograms with other bounds
 	Drift         Code = "drift"          // a column changed within its time
+	Follows       Code = "follows"        // a consequence that only looks like a gain
 
 	TooFew     Code = "too_few"     // samples
 	Equal      Code = "equal"       // constant and equal

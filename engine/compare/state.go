@@ -64,17 +64,18 @@ func (v *view) state(id rowID, r rule) measured {
 }
 
 // stateVerdict compares states: no chance is in them, so a difference of more than 1 %
-// that neither column's own changes explain is one.
+// that is no smaller than either column's own changes is one.
 func stateVerdict(m ledger.Metric, a, b *measured, c *Cell) {
 	d := c.Diff
 	d.P, d.Adjusted = 1, 1
 	d.Low, d.High, d.Low95, d.High95 = d.Value, d.Value, d.Value, d.Value
 	size := math.Abs(d.Value)
 	c.Reason = why(State, "a state, not a sample", "是状态而非样本",
-		"This is logged when it changes. The last values are compared as they are, without a test: a verdict means that they differ by more than 1 % and by more than they changed within either column.",
-		"该指标仅在变化时记录。此处直接比较最后的值，不做检验：有结论表示两者相差超过 1%，且超过各列自身的变化。")
+		"This is logged when it changes. The last values are compared as they are, without a test: a verdict means that they differ by more than 1 % and by at least as much as they changed within either column.",
+		"该指标仅在变化时记录。此处直接比较最后的值，不做检验：有结论表示两者相差超过 1%，且不小于各列自身的变化。")
 	c.Verdict = NoEvidence
-	if size > 0.01*math.Max(math.Abs(a.est.level), math.Abs(b.est.level)) && size > a.cell.Spread && size > b.cell.Spread {
+	own := math.Max(a.cell.Spread, b.cell.Spread) * (1 - 1e-9) // a single jump is as large as the difference it made
+	if size > 0.01*math.Max(math.Abs(a.est.level), math.Abs(b.est.level)) && size >= own {
 		c.Verdict = direction(m, d.Value)
 	}
 }

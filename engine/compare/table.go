@@ -10,7 +10,7 @@ type Table struct {
 	Columns  []Column
 	Answer   []Finding // the verdict in one to three sentences
 	Fairness Fairness
-	Where    []Finding // what explains the answer, largest contribution first; only evidenced differences
+	Where    []Finding // what explains the answer: causes, then steps and timers, then what speaks against it; only evidenced differences
 	Groups   []Group
 	LeftRows int // rows beyond the bound on labels of one metric
 	Method   Method
@@ -176,8 +176,10 @@ type Finding struct {
 	Steps      StepKind
 	Stat       string
 	Verdict    Verdict
-	// Share is the estimated contribution to the relative difference of generated tokens per second, as a fraction;
-	// NaN where none can be given.
-	Share          float64
+	// Share is by how much generated tokens per second would differ from A's if only this did, as a fraction; NaN where
+	// that can't be said.
+	Share float64
+	// Against: it moves throughput the other way than it evidently differs; the text says so.
+	Against        bool
 	Qualifications []Reason
 }

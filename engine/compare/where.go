@@ -16,17 +16,36 @@ const maxFindings = 8
 // maxPositions bounds those on single draft positions: the row of all stands beside them.
 const maxPositions = 2
 
-// where lists what goes with a difference of throughput, the largest first. Every item
-// is evidenced by its own row. The estimates of its share take one change at a time, with
-// all else as in column A; they don't add up to the whole.
+// maxAgainst bounds those that speak against the difference.
+const maxAgainst = 3
+
+// where lists what goes with a difference of throughput: causes in their order, then how
+// they show in steps and timers, the largest first, then what speaks against it and is
+// marked so. Every item is evidenced by its own row. The estimates of its share take one
+// change at a time, with all else as in column A; they don't add up to the whole.
 func (b *builder) where() []Finding {
 	var all []Finding
 	for i := 1; i < len(b.views); i++ {
-		found := slices.Concat(b.rates(i), b.positions(i), b.timers(i), b.others(i))
-		slices.SortStableFunc(found, func(x, y Finding) int {
-			return cmp.Compare(weightOf(y.Share), weightOf(x.Share))
-		})
-		all = append(all, found[:min(len(found), maxFindings)]...)
+		way := b.way(i)
+		steps := slices.Concat(b.steps(i), b.timers(i))
+		slices.SortStableFunc(steps, func(x, y item) int { return cmp.Compare(weightOf(y.share), weightOf(x.share)) })
+		var with, against []Finding
+		causes := b.because(i)
+		late := slices.DeleteFunc(slices.Clone(causes), func(it item) bool { return !it.late })
+		causes = slices.DeleteFunc(causes, func(it item) bool { return it.late })
+		for _, it := range slices.Concat(causes, steps, late) {
+			switch {
+			case it.toward*way >= 0:
+				with = append(with, b.tellMore(it.row, i, it.share, it.more))
+			case isStepTime(it.row.Metric.Key) && it.row.Metric.Key != "avg_SPS" && it.toward > 0 && b.smallerBatches(i):
+				// Timers of smaller batches: the steps' own item says it.
+			case len(against) < maxAgainst:
+				against = append(against, b.against(it, i))
+			}
+		}
+		with = with[:min(len(with), maxFindings)]
+		all = append(all, with...)
+		all = append(all, against[:min(len(against), max(1, maxFindings-len(with)))]...)
 	}
 	return all
 }
@@ -67,7 +86,7 @@ func (b *builder) byItself(share float64, column int) (en, zh string) {
 	if math.IsNaN(share) {
 		return "", ""
 	}
-	if b.evidenced("completion_TPS", "", column) == nil {
+	if b.way(column) == 0 {
 		return "; at full load that would mean about " + percent(share) + " generated tokens per second",
 			"；满载时约相当于生成吞吐 " + percent(share)
 	}
@@ -108,21 +127,18 @@ func (b *builder) tellMore(r *Row, column int, share float64, more Words) Findin
 	})
 }
 
-// rates are factors of generated tokens per second: steps per second, and tokens per
-// sequence and step. Each is worth its own ratio.
-func (b *builder) rates(column int) []Finding {
-	var out []Finding
-	for _, key := range []string{"avg_SPS", acceptLen} {
-		if r := b.evidenced(key, "", column); r != nil {
-			out = append(out, b.tell(r, column, r.Cells[column].Diff.Rel))
-		}
+// steps are the steps per second, of which generated tokens are a multiple.
+func (b *builder) steps(column int) []item {
+	r := b.evidenced("avg_SPS", "", column)
+	if r == nil {
+		return nil
 	}
-	return out
+	return []item{{row: r, share: r.Cells[column].Diff.Rel, toward: sign(r.Cells[column].Diff.Value)}}
 }
 
 // positions takes the draft positions one by one. With acceptances a₁ … aₙ, each
 // conditional on being verified, a sequence gets 1 + a₁ + a₁a₂ + … tokens a step.
-func (b *builder) positions(column int) []Finding {
+func (b *builder) positions(column int) []item {
 	const key = "nextn_accept_rate"
 	var base []float64
 	var rows []*Row
@@ -142,23 +158,24 @@ func (b *builder) positions(column int) []Finding {
 		}
 		return total
 	}
-	var out []Finding
+	var out []item
 	for i, r := range rows {
 		if !r.Cells[column].Verdict.Evidenced() {
 			continue
 		}
 		changed := slices.Clone(base)
 		changed[i] = r.Cells[column].Level
-		out = append(out, b.tell(r, column, tokens(changed)/tokens(base)-1))
+		share := tokens(changed)/tokens(base) - 1
+		out = append(out, item{row: r, share: share, toward: sign(share)})
 	}
-	slices.SortStableFunc(out, func(x, y Finding) int { return cmp.Compare(weightOf(y.Share), weightOf(x.Share)) })
+	slices.SortStableFunc(out, func(x, y item) int { return cmp.Compare(weightOf(y.share), weightOf(x.share)) })
 	return out[:min(len(out), maxPositions)]
 }
 
 // timers turns a timer's mean into time per step, and that into a share of the step.
 // Parts of a section that explain most of its change stand for it.
-func (b *builder) timers(column int) []Finding {
-	var out []Finding
+func (b *builder) timers(column int) []item {
+	var out []item
 	for _, s := range []struct{ mean, calls string }{{"cpu_mean", "cpu_calls"}, {"cuda_mean", "cuda_calls"}} {
 		if b.opt.Per == PerToken {
 			break
@@ -202,7 +219,7 @@ func (b *builder) timers(column int) []Finding {
 
 // timer words one timer's change. A longer step means fewer of them: the share is
 // step ÷ (step + change) − 1.
-func (b *builder) timer(r *Row, column int, ms float64, step *Row) Finding {
+func (b *builder) timer(r *Row, column int, ms float64, step *Row) item {
 	share := math.NaN()
 	if step != nil && step.Cells[0].OK && !math.IsNaN(ms) && step.Cells[0].Level+ms > 0 && r.Metric.Section == ledger.CPU {
 		share = step.Cells[0].Level/(step.Cells[0].Level+ms) - 1
@@ -212,23 +229,9 @@ func (b *builder) timer(r *Row, column int, ms float64, step *Row) Finding {
 		per := plus(ms) + Figure(ms, "ms")
 		more = Words{EN: ", " + per + " a step", ZH: "，每步 " + per}
 	}
-	return b.tellMore(r, column, share, more)
-}
-
-// others are evidenced changes that explain throughput without a number for how much.
-func (b *builder) others(column int) []Finding {
-	var out []Finding
-	for gi := range b.table.Groups {
-		for ri := range b.table.Groups[gi].Rows {
-			r := &b.table.Groups[gi].Rows[ri]
-			if !r.Cells[column].Verdict.Evidenced() || r.Cells[column].Diff == nil {
-				continue
-			}
-			if slices.Contains([]string{"running", "preempted", "pending", "chunked", "prefill_share", "graph_replay_share", "moe_lb",
-				"eplb_balancedness", "gpu_sm_clock", "gpu_throttle", "retracted", "paused", "nccl_total", "draft_overhead"}, r.Metric.Key) {
-				out = append(out, b.tell(r, column, math.NaN()))
-			}
-		}
+	toward := -sign(ms)
+	if math.IsNaN(ms) {
+		toward = -sign(r.Cells[column].Diff.Value)
 	}
-	return out
+	return item{row: r, share: share, more: more, toward: toward}
 }

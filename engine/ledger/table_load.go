@@ -30,7 +30,7 @@ var loadMetrics = []Metric{
 		Moves:   Words{"sequences and drafts in a decode step; prompt chunks in a prompt step", "解码步中的序列与草稿；预填充步中的提示分块"},
 	},
 	{
-		Key: "batch_usage", Group: Load, Unit: Share, Better: Up, Steps: SameKind, Aggregate: Aggregation{Op: WeightedMean},
+		Key: "batch_usage", Group: Load, Unit: Share, Better: Neither, Steps: SameKind, Aggregate: Aggregation{Op: WeightedMean},
 		Name:        Words{"Batch usage", "批利用率"},
 		Formula:     Words{"prompt step: batched tokens ÷ max_num_batched_tokens; decode step: batched tokens ÷ (max_num_seqs × (1 + nextn))", "预填充步：批 token 数 ÷ max_num_batched_tokens；解码步：批 token 数 ÷（max_num_seqs ×（1 + nextn））"},
 		Window:      thisStep,
