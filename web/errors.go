@@ -103,7 +103,7 @@ func (s *Server) handleError(err error, c echo.Context) {
 		_ = c.JSON(he.Status, errorBody{Error: he.Message, Hint: he.Hint})
 		return
 	}
-	if err := s.renderError(c, he); err != nil {
+	if err := s.renderError(c, he); err != nil && r.Context().Err() == nil { // a reader that left misses nothing
 		s.log.Error("rendering the error page failed", "error", err)
 	}
 }
