@@ -58,6 +58,9 @@ func (c *CompareCmd) Validate() error {
 	if _, err := compare.ParseGates(c.FailOn); err != nil {
 		return err
 	}
+	if err := compare.CheckMetrics(c.Metric); err != nil {
+		return fmt.Errorf("--metric: %w", err)
+	}
 	switch {
 	case c.DB != "" && c.Server != "":
 		return errors.New("--db and --server: give one of them")

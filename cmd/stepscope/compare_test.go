@@ -72,6 +72,7 @@ func TestCompare(t *testing.T) {
 	f(2, "", "2 to 6", "fast", "--db", db)
 	f(2, "", "NAME@baseline:LABEL", "fast", "slow@yesterday", "--db", db)
 	f(2, "", "there is no metric", "fast", "slow", "--db", db, "--fail-on", "speed<-3%")
+	f(2, "", "the nearest are completion_TPS,", "fast", "slow", "--db", db, "--metric", "completion_TSP")
 	f(2, "", "one of them", "fast", "slow", "--db", db, "--server", "http://x")
 	f(1, "", `there are "fast", "few", "slow"`, "fast", "fsat", "--db", db)
 	f(1, "", "name the server's database", "fast", "slow", "--db", filepath.Join(t.TempDir(), "none.db"))
