@@ -88,6 +88,13 @@ func (b *builder) counts(i int) Finding {
 	}
 	letter := letters[i : i+1]
 	f := Finding{Column: i, Share: math.NaN()}
+	for k, v := range []*view{b.views[0], b.views[i]} {
+		if v.silent() {
+			c := letters[k*i : k*i+1]
+			f.Text = Words{EN: letter + ": nothing to compare: column " + c + " has no lines in its time. Choose another time.", ZH: letter + "：无可比较：" + c + " 列在其时段内没有日志。请选择其他时段。"}
+			return f
+		}
+	}
 	if tested == 0 {
 		f.Text = Words{EN: letter + ": nothing could be tested against A; the cells say why.", ZH: letter + "：没有可与 A 检验的指标，原因见各格。"}
 		return f

@@ -45,6 +45,10 @@ func Compare(sides []Side, opt Options) (*Table, error) {
 		b.views = append(b.views, v)
 		b.table.Columns = append(b.table.Columns, v.head(i))
 	}
+	b.shared = make([]float64, len(b.views))
+	for i := 1; i < len(b.views); i++ {
+		b.shared[i] = shared(b.views[0], b.views[i])
+	}
 	b.rows()
 	settle(b.trials, opt.FamilyLevel)
 	b.table.Fairness = b.fairness()
@@ -64,6 +68,7 @@ type builder struct {
 	views  []*view
 	table  *Table
 	trials []trial
+	shared []float64 // by column, the share of lines that are A's too
 }
 
 // rows makes all groups, with levels and untested differences.
@@ -230,8 +235,11 @@ func (b *builder) measureCell(v *view, id rowID, m ledger.Metric, column int) me
 
 // absence says why a column has no level.
 func (v *view) absence(id rowID, left Left) *Reason {
-	if left != (Left{}) {
+	switch {
+	case left != (Left{}):
 		return leftOut(left)
+	case v.silent():
+		return noLines()
 	}
 	for _, series := range v.series {
 		if s := series[id.seriesID]; s != nil {
@@ -257,6 +265,11 @@ func (b *builder) differ(r *Row, i int, a, other *measured, id rowID) {
 		refuse(w)
 		return
 	}
+	same := sameLines(b.shared[i])
+	if b.shared[i] > mostShared {
+		refuse(same)
+		return
+	}
 	for _, m := range []*measured{a, other} {
 		if m.refusal != nil {
 			refuse(m.refusal)
@@ -275,7 +288,7 @@ func (b *builder) differ(r *Row, i int, a, other *measured, id rowID) {
 		}
 		return
 	}
-	for _, w := range []*Reason{mixedRoles(va.roles(), vb.roles(), r.Metric), otherSize(va, vb, r.Metric, b.opt.Per)} {
+	for _, w := range []*Reason{same, mixedRoles(va.roles(), vb.roles(), r.Metric), otherSize(va, vb, r.Metric, b.opt.Per)} {
 		if w != nil {
 			c.Qualifications = append(c.Qualifications, *w)
 		}

@@ -43,6 +43,18 @@ func (v *view) head(i int) Column {
 	return c
 }
 
+// silent says whether there are no samples at all.
+func (v *view) silent() bool {
+	for i := range v.Engines {
+		for k := range v.Engines[i].Series {
+			if len(v.Engines[i].Series[k].Values) > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // distinct lists what engines say of themselves, sorted, without those that say nothing.
 func (v *view) distinct(of func(*Engine) string) []string {
 	var all []string

@@ -37,7 +37,7 @@ type Fairness struct {
 
 // FairnessLine is one thing that should be equal.
 type FairnessLine struct {
-	// Key is a metric's key, or "roles", "size", "engines", "captures", "lines".
+	// Key is a metric's key, or "roles", "size", "engines", "lines", "overlap".
 	Key   string
 	Name  Words
 	Unit  string // empty for texts
@@ -129,6 +129,9 @@ func (b *builder) fairness() Fairness {
 		f.Lines = append(f.Lines, b.loadLine(g))
 	}
 	f.Lines = append(f.Lines, b.roleLine(), b.sizeLine(), b.leftLine())
+	if line, some := b.sharedLine(); some {
+		f.Lines = append(f.Lines, line)
+	}
 	for _, l := range f.Lines {
 		for i, c := range l.Cells {
 			f.Columns[i] = worse(f.Columns[i], c.Level)
@@ -152,6 +155,9 @@ func (b *builder) loadLine(g loadFigure) FairnessLine {
 		if r == nil || !r.Cells[i].OK {
 			c.Level = Uncertain
 			c.Reason = notExposed(b.views[i].kinds())
+			if b.views[i].silent() {
+				c.Reason = noLines()
+			}
 			if r != nil && r.Cells[i].Absent != nil {
 				c.Reason = r.Cells[i].Absent
 			}
@@ -285,7 +291,7 @@ func (b *builder) leftLine() FairnessLine {
 		out := h.Left.Perturbed + h.Left.Filling
 		c.Level = Fair
 		if h.Lines == 0 {
-			c.Level = Uncertain
+			c.Level, c.Reason = Uncertain, noLines()
 			continue
 		}
 		c.OK, c.Value = true, float64(out)/float64(h.Lines)
@@ -302,11 +308,18 @@ func (b *builder) leftLine() FairnessLine {
 // fairnessText says it in a sentence.
 func (b *builder) fairnessText(f *Fairness) Words {
 	var en, zh []string
-	for i := 1; i < len(b.views); i++ {
+	overlap := false
+	for i := range b.views {
+		if b.views[i].silent() { // which says all
+			en = append(en, letters[i:i+1]+": "+noLines().Short.EN)
+			zh = append(zh, letters[i:i+1]+"："+noLines().Short.ZH)
+			continue
+		}
 		for _, l := range f.Lines {
 			if c := l.Cells[i]; c.Level == f.Level && c.Reason != nil && f.Level != Fair {
 				w := c.Reason.Short
-				if c.Reason.Code != OtherLoad { // which says itself what it is about
+				overlap = overlap || c.Reason.Code == SameLines
+				if c.Reason.Code != OtherLoad && c.Reason.Code != SameLines { // which says itself what it is about
 					w = Words{EN: l.Name.EN + " " + w.EN, ZH: l.Name.ZH + w.ZH}
 				}
 				en = append(en, letters[i:i+1]+": "+w.EN)
@@ -323,6 +336,10 @@ func (b *builder) fairnessText(f *Fairness) Words {
 	}
 	switch f.Level {
 	case Unfair:
+		if overlap {
+			return Words{EN: "Not a comparison of two: the columns have lines in common (" + list(en, "; ") + "). Choose times that don't overlap.",
+				ZH: "不是两者之间的比较：各列有相同的日志（" + list(zh, "；") + "）。请选择不重叠的时段。"}
+		}
 		return Words{EN: "Not a fair comparison: the work differs (" + list(en, "; ") + ").", ZH: "不是公平的比较：工作量不同（" + list(zh, "；") + "）。"}
 	case Qualified:
 		return Words{EN: "Fair under conditions: something differs (" + list(en, "; ") + ").", ZH: "有条件地可比：存在差异（" + list(zh, "；") + "）。"}

@@ -13,17 +13,19 @@ type Code string
 // the third qualifies, the fourth explains verdicts without evidence.
 const (
 	NotExposed  Code = "not_exposed"   // no engine of the column has the metric in this time
+	NoLines     Code = "no_lines"      // the column has no samples at all in this time
 	LeftOut     Code = "left_out"      // there were samples, and all had to be left out
 	SizeUnknown Code = "size_unknown"  // no number of GPUs to divide by
 	BeyondRange Code = "beyond_bounds" // a quantile beyond the histogram's last bound
 
-	OtherSteps   Code = "other_steps"   // one column has prompt steps only, the other decode steps only
+	OtherSteps   Code = "other_steps"   // the column has no steps of this kind, only of the other
 	OtherMeaning Code = "other_meaning" // the column has another metric that only looks alike
 	PeakUnknown  Code = "peak_unknown"  // TFLOP/s become a share of the peak only when that is known
 	OtherRoles   Code = "other_roles"   // prompt engines against decode engines
 	EnginesApart Code = "engines_apart" // no single number is right for several engines
 	SingleCall   Code = "single_call"   // shown, not tested: another row says the same with less noise
 
+	SameLines     Code = "same_lines"     // the columns' times overlap: lines are in both; refused where most are
 	OtherLoad     Code = "other_load"     // the columns' work differs
 	OtherSize     Code = "other_size"     // sums over deployments of different size
 	SimilarMetric Code = "similar_metric" // compared with a metric that is not quite the same
@@ -68,6 +70,12 @@ func notExposed(kinds []string) *Reason {
 		"该列的引擎（"+k+"）在此时段没有给出该指标；这不等于 0。")
 }
 
+func noLines() *Reason {
+	return why(NoLines, "no lines in this time", "此时段没有日志",
+		"This column has no lines in its time: nothing was collected then. Choose another time.",
+		"该列在其时段内没有日志：当时没有采集。请选择其他时段。")
+}
+
 func leftOut(l Left) *Reason {
 	return why(LeftOut, "all samples left out", "样本均被剔除",
 		fmt.Sprintf("All samples were left out: %d taken during a capture, %d with windows still filling, %d not finite, %d across a restart, %d times with an engine missing. Choose a longer time.",
@@ -76,10 +84,12 @@ func leftOut(l Left) *Reason {
 			l.Perturbed, l.Filling, l.NotFinite, l.Resets, l.Alone))
 }
 
+// otherSteps says that a column has no steps of one kind, only of the other.
 func otherSteps(here, there StepKind) *Reason {
-	return why(OtherSteps, "prompt against decode steps", "预填充步与解码步不可比",
-		fmt.Sprintf("One column has %s steps only and the other %s steps only; this metric has another limit and another meaning for each.", here, there),
-		"一列只有预填充步，另一列只有解码步；该指标在两种步上的上限与含义不同。")
+	zh := map[StepKind]string{PromptSteps: "预填充步", DecodeSteps: "解码步"}
+	return why(OtherSteps, fmt.Sprintf("no %s steps in this time", here), "此时段没有"+zh[here],
+		fmt.Sprintf("This column's lines are of %s steps only, none of %s steps, and the two are not set against each other: the metric has another limit and another meaning for each. A longer time may have both.", there, here),
+		"该列的日志只有"+zh[there]+"，没有"+zh[here]+"；该指标在两种步上的上限与含义不同，不可互比。更长的时段可能两者都有。")
 }
 
 func otherMeaning(code Code, own, other string, because Words) *Reason {

@@ -138,7 +138,7 @@ func TestNeedsData(t *testing.T) {
 	empty := Side{From: 1, To: 2, Name: "empty"}
 	table := compared(t, Options{}, steady.side(rng), empty)
 	c = row(t, table, "completion_TPS", "", "").Cells[1]
-	if c.OK || c.Absent.Code != NotExposed || c.Verdict != None {
+	if c.OK || c.Absent.Code != NoLines || c.Verdict != None {
 		t.Errorf("no engines: %+v", c)
 	}
 	if len(table.Answer) == 0 {
