@@ -104,10 +104,18 @@ func (b *builder) waits(column int) bool {
 	return b.queues(r, slower)
 }
 
-// smallerBatches says whether a column evidently has fewer sequences at once.
+// smaller is the ratio of sequences at once from which on down batches are called smaller.
+const smaller = 0.9
+
+// smallerBatches says whether a column has fewer sequences at once: evidently, or by so
+// much that shorter steps should not be taken for a gain before that is known.
 func (b *builder) smallerBatches(column int) bool {
-	r := b.evidenced("running", "", column)
-	return r != nil && r.Cells[column].Diff.Value < 0
+	r := b.find("running", "", BothKinds, "")
+	if r == nil || !r.Cells[0].OK || !r.Cells[column].OK {
+		return false
+	}
+	c := &r.Cells[column]
+	return c.Level < smaller*r.Cells[0].Level || c.Verdict.Evidenced() && c.Diff.Value < 0
 }
 
 // work are metrics of how much engines compute; more of it is a gain only if tokens come
@@ -119,7 +127,7 @@ var work = []string{"MFU", "est_TFLOPs_per_GPU", "fwd_occupancy", "accepted_toke
 // verified in vain.
 func (b *builder) consequences(column int) {
 	way := b.way(column)
-	smaller := way < 0 && b.smallerBatches(column)
+	shrunk := way < 0 && b.smallerBatches(column)
 	prompts := b.find("prompt_TPS", "", BothKinds, "")
 	vain := way <= 0 && (prompts == nil || prompts.Cells[column].Verdict != Better)
 	for gi := range b.table.Groups {
@@ -130,7 +138,7 @@ func (b *builder) consequences(column int) {
 				continue
 			}
 			switch {
-			case smaller && isStepTime(r.Metric.Key):
+			case shrunk && isStepTime(r.Metric.Key):
 				c.Verdict = Changed
 				c.Qualifications = append(c.Qualifications, *why(Follows, "smaller batches: steps are faster", "批更小，步因此更快",
 					"Fewer sequences share a step and fewer tokens come of it: that its parts take less time is a consequence, no gain.",

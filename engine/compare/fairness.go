@@ -272,7 +272,7 @@ func (b *builder) sizeLine() FairnessLine {
 		if v.GPUs > 0 && a.GPUs > 0 {
 			differ = v.GPUs != a.GPUs
 		}
-		if i > 0 && differ && b.opt.Per == PerDeployment {
+		if i > 0 && differ && b.opt.Per == PerDeployment && !v.silent() && !a.silent() {
 			c.Level = Qualified
 			c.Reason = why(OtherSize, "deployments differ in size", "部署规模不同",
 				"A sum over a larger deployment is larger. Ask for figures per GPU or per engine.",

@@ -112,6 +112,38 @@ func TestWhereTellsTheStory(t *testing.T) {
 	}
 }
 
+// TestSmallBatchesSoon: two minutes of a starved engine are too few to be sure that fewer
+// sequences run, and its faster timers are no gain all the same.
+func TestSmallBatchesSoon(t *testing.T) {
+	scenario, err := sim.Builtin("kv-starved")
+	if err != nil {
+		t.Fatal(err)
+	}
+	healthy := sim.DefaultDeployment()
+	healthy.Name = "healthy"
+	for seed := range uint64(3) {
+		table := compared(t, Options{}, simulatedFor(t, healthy, 2, 2*time.Minute, 10+seed), simulatedFor(t, scenario.Deployments[0], 2, 2*time.Minute, 20+seed))
+		if c := row(t, table, "completion_TPS", "", "").Cells[1]; c.Verdict != Worse {
+			continue // too few lines for that too
+		}
+		for _, g := range table.Groups {
+			for _, r := range g.Rows {
+				if isStepTime(r.Metric.Key) && r.Cells[1].Verdict == Better {
+					t.Errorf("%s %s of smaller batches is called better", r.Metric.Key, r.Label)
+				}
+			}
+		}
+		if len(table.Where) == 0 || table.Where[0].Key != "KV_cache_usage" {
+			t.Errorf("where: %+v, want the full cache first", table.Where)
+		}
+		for _, f := range table.Where {
+			if f.Key == "cpu_mean" {
+				t.Errorf("timers of smaller batches are listed: %s", f.Text.EN)
+			}
+		}
+	}
+}
+
 // copied has series of its own, so that they can be cut.
 func copied(s Side) Side {
 	s.Engines = slices.Clone(s.Engines)
