@@ -231,6 +231,21 @@ func (f *File) done(head []byte) bool {
 	return slices.ContainsFunc(f.pos.Done, func(m mark) bool { return m.N > 0 && m.N <= len(head) && markOf(head[:m.N]) == m })
 }
 
+// begins says whether a short file begins like what was read last. Only that file's copy does so within one tick of the
+// clock; of any other time it may be a restarted engine's, whose first lines can be the same.
+func (f *File) begins(head []byte) bool {
+	marks := f.pos.Now.Begins
+	if f.cur != nil {
+		marks = f.cur.Begins
+	}
+	for _, m := range slices.Backward(marks) {
+		if m.N <= len(head) {
+			return markOf(head[:m.N]) == m
+		}
+	}
+	return false
+}
+
 // unseen chooses from a list, oldest first, the first file that was not read: with its beginning. A file whose beginning a
 // later one has too is the unfinished copy of that one.
 func (f *File) unseen(list []entry, since int64) (entry, []byte, bool) {
@@ -239,7 +254,7 @@ func (f *File) unseen(list []entry, since int64) (entry, []byte, bool) {
 		heads[i] = beginning(e)
 	}
 	for i, e := range list {
-		if !e.live && (e.mod < since || len(heads[i]) == 0 || f.done(heads[i])) {
+		if !e.live && (e.mod < since || len(heads[i]) == 0 || f.done(heads[i]) || e.mod == since && f.begins(heads[i])) {
 			continue
 		}
 		again := slices.ContainsFunc(heads[i+1:], func(later []byte) bool {

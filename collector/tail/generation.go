@@ -43,7 +43,7 @@ func openAt(e entry, at cursor) (*generation, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	g.Head, g.Tail = markOf(g.head), markOf(g.tail)
+	g.Head, g.Tail, g.Begins = markOf(g.head), markOf(g.tail), beginsOf(g.head)
 	return g, nil
 }
 
@@ -99,7 +99,7 @@ func (g *generation) advance(data []byte) {
 	g.expect = nil
 	if room := headBytes - len(g.head); room > 0 {
 		g.head = append(g.head, data[:min(room, len(data))]...)
-		g.Head = markOf(g.head)
+		g.Head, g.Begins = markOf(g.head), beginsOf(g.head)
 	}
 	if len(data) >= tailBytes {
 		g.tail = append(g.tail[:0], data[len(data)-tailBytes:]...)

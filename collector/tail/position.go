@@ -30,16 +30,26 @@ func markOf(b []byte) mark {
 	return mark{len(b), h.Sum64()}
 }
 
+// beginsOf marks the beginnings of b that are shorter than b.
+func beginsOf(b []byte) (list []mark) {
+	for n := 32; n < len(b); n *= 2 {
+		list = append(list, markOf(b[:n]))
+	}
+	return list
+}
+
 // cursor is how far a generation has been read.
 type cursor struct {
 	Dev  uint64 `json:"d,omitempty"`
 	Ino  uint64 `json:"i,omitempty"`
 	Off  int64  `json:"o"`
-	Head mark   `json:"h"`           // of the first headBytes, or of the first Off if those are fewer
-	Tail mark   `json:"t"`           // of the tailBytes before Off
-	Mod  int64  `json:"m"`           // the file's modification time when it was looked at last, ns
-	Skip bool   `json:"x,omitempty"` // Off is within a line that is too long to be read
-	Till int64  `json:"e,omitempty"` // of a file that was rotated away: until when it is looked at, ns
+	Head mark   `json:"h"` // of the first headBytes, or of the first Off if those are fewer
+	Tail mark   `json:"t"` // of the tailBytes before Off
+	Mod  int64  `json:"m"` // the file's modification time when it was looked at last, ns
+	// Begins are marks of the beginnings of 32, 64 … bytes: with them a copy that ends before the reading place is known.
+	Begins []mark `json:"b,omitempty"`
+	Skip   bool   `json:"x,omitempty"` // Off is within a line that is too long to be read
+	Till   int64  `json:"e,omitempty"` // of a file that was rotated away: until when it is looked at, ns
 }
 
 // position is all that is known about a path.
@@ -73,6 +83,9 @@ func parsePosition(text string) (position, error) {
 	}
 	for _, c := range append([]cursor{p.Now}, p.Old...) {
 		head, tail := min(c.Off, headBytes), min(c.Off, tailBytes)
+		if len(c.Begins) > headBytes/32 {
+			return p, fmt.Errorf("stored position: %d beginnings", len(c.Begins))
+		}
 		if c.Off < 0 || int64(c.Head.N) != head || int64(c.Tail.N) != tail {
 			return p, fmt.Errorf("stored position: offset %d does not fit its fingerprints", c.Off)
 		}

@@ -47,7 +47,7 @@ func (f *File) leave(c *Chunk, buf []byte, rest int, next fs.FileInfo) (again bo
 		}
 		g.close()
 	}
-	f.cur, f.pos.Now, f.still = nil, cursor{Mod: g.Mod}, time.Time{}
+	f.cur, f.pos.Now, f.still = nil, cursor{Mod: g.Mod, Begins: g.Begins}, time.Time{}
 	c.Moved = true
 	return true, f.open(after, since)
 }
@@ -119,7 +119,7 @@ func (f *File) resume(c *Chunk) (again bool, err error) {
 		c.Cut++
 	}
 	f.finish(at.Head)
-	f.pos.Now = cursor{Mod: at.Mod}
+	f.pos.Now = cursor{Mod: at.Mod, Begins: at.Begins}
 	if found == matchHead {
 		return f.opened(f.open(list[best+1:], 0))
 	}
