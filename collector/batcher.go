@@ -182,7 +182,8 @@ func (b *batcher) refuse(batch *store.Batch, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refused += int64(len(batch.Rows))
-	b.problem = &wire.Problem{Time: time.Now(), What: "the server refused rows: " + err.Error(), Hint: "These rows are lost. Run the same version on both sides.", Count: b.refused}
+	b.problem = wire.NewProblem(time.Now(), "deliver.refused", err.Error())
+	b.problem.Count = b.refused
 }
 
 // setProblem notes an error, or that there is none. It is true when the error is a new one.
@@ -195,13 +196,10 @@ func (b *batcher) setProblem(err error) bool {
 		}
 		return false
 	}
-	what := "delivering to the server: " + err.Error()
-	if b.problem != nil && b.problem.What == what {
-		b.problem.Count++
-		return false
-	}
-	b.problem = &wire.Problem{Time: time.Now(), What: what, Hint: "Nothing is lost: reading waits and delivery is tried again.", Count: 1}
-	return true
+	p := wire.NewProblem(time.Now(), "deliver.failed", err.Error())
+	p.Since(b.problem)
+	b.problem = p
+	return p.Count == 1
 }
 
 // problems are what a report tells of deliveries.

@@ -164,7 +164,7 @@ func (m *manager) watch(ctx context.Context) {
 		}
 		if err != nil {
 			m.log.Error("the changed configuration cannot be used; the one before stays", "error", err)
-			m.setProblem("config", &wire.Problem{Time: time.Now(), What: err.Error(), Hint: "Correct the file; until then the configuration before it stays in use.", Count: 1})
+			m.setProblem("config", wire.NewProblem(time.Now(), "config.broken", err.Error()))
 			continue
 		}
 		m.setProblem("config", nil)

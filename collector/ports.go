@@ -3,7 +3,6 @@ package collector
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -25,7 +24,7 @@ type ports struct {
 	addresses []string
 	outputDir string
 	engines   func(addr string) []store.EngineInfo // who answers at an address, as far as their statistics have come by
-	nobody    func(addr string) string             // what to say when nobody is known to
+	nobody    func(addr string) *wire.Problem      // what to say when nobody is known to
 
 	mu    sync.Mutex
 	state map[string]*wire.Problem // by address; no entry: not tried yet
@@ -44,12 +43,12 @@ func (m *manager) driverPorts(deployment string, cfg config.Profile) *ports {
 			}
 			return list[:min(len(list), 1)]
 		},
-		nobody: func(addr string) string {
-			gpu := gpuOf(addr, cfg.PortBase)
+		nobody: func(addr string) *wire.Problem {
+			base, gpu := strconv.Itoa(cfg.PortBase), gpuOf(addr, cfg.PortBase)
 			if gpu < 0 {
-				return fmt.Sprintf("Set port_base to the port of the engine on GPU 0: this port is below %d.", cfg.PortBase)
+				return wire.NewProblem(time.Now(), "profile.below_port_base", addr, base)
 			}
-			return fmt.Sprintf("By port_base %d this is the engine on GPU %d: give its log as a target of this deployment, or set port_base to the port of the engine on GPU 0.", cfg.PortBase, gpu)
+			return wire.NewProblem(time.Now(), "profile.unknown_engine", addr, base, strconv.Itoa(gpu))
 		},
 	}
 }
@@ -66,7 +65,7 @@ func (m *manager) serverPorts(deployment string, cfg config.Metrics) *ports {
 			}
 			return list
 		},
-		nobody: func(string) string { return "See the state of this server's metrics." },
+		nobody: func(addr string) *wire.Problem { return wire.NewProblem(time.Now(), "profile.unknown_server", addr) },
 	}
 }
 
@@ -96,8 +95,8 @@ func (p *ports) Run(ctx context.Context, _ source.Sink) error {
 				return nil
 			}
 			p.mu.Lock()
-			if was := p.state[addr]; problem != nil && was != nil && was.What == problem.What {
-				problem.Time, problem.Count = was.Time, was.Count+1
+			if problem != nil {
+				problem.Since(p.state[addr])
 			}
 			p.state[addr] = problem
 			p.mu.Unlock()
@@ -120,15 +119,14 @@ func (p *ports) knock(ctx context.Context, addr string) *wire.Problem {
 		conn.Close()
 		return nil
 	}
-	problem := &wire.Problem{Time: time.Now(), What: fmt.Sprintf("profile interface %s: %v", addr, err), Count: 1,
-		Hint: "Check the address and the network between here and the engine."}
+	code := "profile.failed"
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED) && p.kind != capture.DeepInfer:
-		problem.Hint = "The server is down, or the port is wrong."
+		code = "profile.server_refused"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		problem.Hint = "The engine is down, or its interface is off: it needs DEEPINFER_PROFILE_HTTP_ENABLE=1 and a free port DEEPINFER_PROFILE_HTTP_PORT_BASE plus the GPU's number."
+		code = "profile.refused"
 	}
-	return problem
+	return wire.NewProblem(time.Now(), code, addr, err.Error())
 }
 
 // gpuOf is the number of the GPU whose engine answers at an address.
@@ -162,7 +160,7 @@ func (p *ports) Targets() []wire.Target {
 		}
 		if !t.CanCapture && t.Health == wire.Up {
 			t.Health = wire.Waiting
-			t.Problem = &wire.Problem{Time: time.Now(), Count: 1, What: "profile interface " + addr + ": no statistics of its engine came yet", Hint: p.nobody(addr)}
+			t.Problem = p.nobody(addr)
 		}
 		list = append(list, t)
 	}

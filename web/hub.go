@@ -172,17 +172,14 @@ func (s *session) refuse(p process, name string, now time.Time) {
 	if former && now.Sub(s.taken) < handOver {
 		return
 	}
-	if s.refused == nil {
-		s.refused = &wire.Problem{}
-	}
-	s.refused.Time = now
-	s.refused.Count++
-	what, hint := "another collector on host %[1]q calls itself %[2]q too and is refused", "give that one another name (--name, or collector: in its configuration)"
+	problem := wire.NewProblem(now, "collector.taken", p.host, name)
 	if former {
-		what = "a collector on this host that started earlier still runs as %[2]q and is refused"
-		hint = "stop the earlier one, or give one of them another name (--name, or collector: in its configuration)"
+		problem = wire.NewProblem(now, "collector.former", p.host, name)
 	}
-	s.refused.What, s.refused.Hint = cleanText(fmt.Sprintf(what, p.host, name), maxTextBytes), hint
+	if s.refused != nil {
+		problem.Count += s.refused.Count
+	}
+	s.refused = &cleanProblems([]wire.Problem{*problem})[0]
 }
 
 // makeRoom forgets the collector that was silent longest when there are too many.
@@ -299,16 +296,25 @@ func cleanReport(r wire.Report) wire.Report {
 		if t.Problem != nil {
 			t.Problem = &cleanProblems([]wire.Problem{*t.Problem})[0]
 		}
+		t.Notes = cleanProblems(t.Notes[:min(len(t.Notes), maxNotes)])
 	}
 	return r
 }
 
-const maxTexts = 1000 // of one list in a report
+const (
+	maxTexts = 1000 // of one list in a report
+	maxArgs  = 10   // of a problem: as many as its texts can name
+	maxNotes = 16   // of a target
+)
 
 func cleanProblems(list []wire.Problem) []wire.Problem {
 	list = slices.Clone(list[:min(len(list), maxTexts)])
 	for i := range list {
-		list[i].What, list[i].Hint = cleanText(list[i].What, maxTextBytes), cleanText(list[i].Hint, maxTextBytes)
+		p := &list[i]
+		for _, s := range []*string{&p.What, &p.Hint, &p.WhatZH, &p.HintZH, &p.Code} {
+			*s = cleanText(*s, maxTextBytes)
+		}
+		p.Args = cleanTexts(p.Args[:min(len(p.Args), maxArgs)])
 	}
 	return list
 }

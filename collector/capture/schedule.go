@@ -91,10 +91,9 @@ func (s *Scheduler) turn(ctx context.Context, sched Schedule) {
 		s.log.Info("scheduled captures", "deployment", sched.Deployment, "captures", len(made))
 		return
 	}
-	p := s.problems[sched.Deployment]
-	p.Time, p.What, p.Count = time.Now(), "scheduled capture of "+oneLine(sched.Deployment)+": "+oneLine(err.Error()), p.Count+1
-	p.Hint = "the next turn is in " + shortDuration(sched.Every)
-	s.problems[sched.Deployment] = p
+	p := wire.NewProblem(time.Now(), "schedule.left_out", oneLine(sched.Deployment), oneLine(err.Error()), shortDuration(sched.Every))
+	p.Count += s.problems[sched.Deployment].Count
+	s.problems[sched.Deployment] = *p
 	s.log.Warn("a scheduled capture was left out", "deployment", sched.Deployment, "error", err)
 }
 

@@ -96,7 +96,7 @@ func (s *Source) Run(ctx context.Context, sink source.Sink) error {
 			said = true
 		}
 		s.mu.Lock()
-		s.problem = &wire.Problem{Time: time.Now(), What: "GPU readings are off: " + err.Error(), Hint: hint(err), Count: 1}
+		s.problem = wire.NewProblem(time.Now(), offCode(err), err.Error())
 		s.mu.Unlock()
 		if !sleep(ctx, tryEvery) {
 			return nil
@@ -104,11 +104,12 @@ func (s *Source) Run(ctx context.Context, sink source.Sink) error {
 	}
 }
 
-func hint(err error) string {
+// offCode is the problem of having no readings: without a card there may be none.
+func offCode(err error) string {
 	if errors.Is(err, ErrNone) {
-		return "Nothing to do where there is no card. Else check that nvidia-smi works for the collector's user, in its container too."
+		return "gpu.none"
 	}
-	return "Look at nvidia-smi and the kernel's log."
+	return "gpu.off"
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -170,8 +171,7 @@ func (s *Source) await(ctx context.Context, got <-chan sample) (sample, bool) {
 			return smp, true
 		case <-late:
 			s.mu.Lock()
-			s.problem = &wire.Problem{Time: time.Now(), Count: 1, What: fmt.Sprintf("the driver has not answered for %s", slow),
-				Hint: "It hangs: see the kernel's log for XID errors; a reset of the card or the host may be needed."}
+			s.problem = wire.NewProblem(time.Now(), "gpu.hangs", slow.String())
 			s.mu.Unlock()
 		case <-ctx.Done():
 			return sample{}, false
@@ -236,12 +236,9 @@ func (s *Source) took(smp sample) {
 			c.last, c.readings, c.problem = smp.at[i], c.readings+1, nil
 			continue
 		}
-		p := wire.Problem{Time: smp.at[i], What: r.Err.Error(), Hint: "See nvidia-smi and the kernel's log; engines on this card fail too."}
-		if c.problem != nil {
-			p.Time, p.Count = c.problem.Time, c.problem.Count
-		}
-		p.Count++
-		c.problem = &p
+		p := wire.NewProblem(smp.at[i], "gpu.card", r.Err.Error())
+		p.Since(c.problem)
+		c.problem = p
 	}
 }
 

@@ -166,7 +166,7 @@ func (r *run) scan() {
 		}
 		paths, err := filepath.Glob(p)
 		if err != nil {
-			r.lack(p, err.Error(), "Correct the pattern.")
+			r.lack(p, "log.bad_pattern", err.Error())
 		}
 		before := len(found)
 		for _, path := range paths {
@@ -175,9 +175,9 @@ func (r *run) scan() {
 			}
 		}
 		if len(found) > before {
-			r.lack(p, "", "")
+			r.lack(p, "")
 		} else if err == nil {
-			r.lack(p, "no such file", "Check the path; reading begins when a file appears.")
+			r.lack(p, "log.no_match")
 		}
 	}
 	slices.Sort(found)

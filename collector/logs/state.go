@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,31 +78,25 @@ func (r *run) fail(f *following, err error) {
 		f.problem = nil
 		return
 	}
-	p := &wire.Problem{Time: now, What: err.Error(), Count: 1}
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		p.Hint = "Let the collector's user read the file and its folder."
-	default:
-		p.Hint = "Reading is tried again; look at the disk or mount that the file is on."
+	code := "log.failed"
+	if errors.Is(err, fs.ErrPermission) {
+		code = "log.permission"
 	}
-	if f.problem != nil && f.problem.What == p.What {
-		p.Time, p.Count = f.problem.Time, f.problem.Count+1
-	}
+	p := wire.NewProblem(now, code, err.Error())
+	p.Since(f.problem)
 	f.problem = p
 }
 
-// lack notes what is wrong with a pattern, nothing if what is empty.
-func (s *Source) lack(pattern, what, hint string) {
+// lack notes what is wrong with a pattern, nothing if the code is empty.
+func (s *Source) lack(pattern, code string, args ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if what == "" {
+	if code == "" {
 		delete(s.lacks, pattern)
 		return
 	}
-	p := &wire.Problem{Time: s.opt.Now(), What: pattern + ": " + what, Hint: hint, Count: 1}
-	if was := s.lacks[pattern]; was != nil && was.What == p.What {
-		p.Time, p.Count = was.Time, was.Count+1
-	}
+	p := wire.NewProblem(s.opt.Now(), code, append([]string{pattern}, args...)...)
+	p.Since(s.lacks[pattern])
 	s.lacks[pattern] = p
 }
 
@@ -112,14 +108,6 @@ const (
 	// wrongZone is how far off a clock must be to make a wrong zone likely.
 	wrongZone = 10 * time.Minute
 )
-
-// hints say what to do about a log without statistics.
-var hints = map[string]string{
-	"deepinfer":    "Check that it is the engine's log and that DEEPINFER_LOGGING_INTERVAL_STEP is above 0.",
-	"vllm":         "Check that it is the server's log and that it runs without --disable-log-stats.",
-	"sglang":       "Check that it is the server's log; its scheduler logs a line for each batch at level info.",
-	"tensorrt-llm": "Check that it is the server's log and that print_iter_log is on.",
-}
 
 // target is the state as the pages show it.
 func (s *state) target(kind string, now time.Time) wire.Target {
@@ -133,9 +121,9 @@ func (s *state) target(kind string, now time.Time) wire.Target {
 	if s.unread > 0 && !s.time.IsZero() && now.After(s.time) {
 		t.Lag = now.Sub(s.time)
 	}
-	say := func(what, hint string) {
+	say := func(code string, args ...string) {
 		if t.Problem == nil {
-			t.Problem = &wire.Problem{Time: now, What: what, Hint: hint, Count: 1}
+			t.Problem = wire.NewProblem(now, code, args...)
 		}
 	}
 	switch {
@@ -143,24 +131,22 @@ func (s *state) target(kind string, now time.Time) wire.Target {
 		t.Health = wire.Down
 	case s.waiting:
 		t.Health = wire.Waiting
-		say(s.path+": no such file yet", "Reading begins when it appears; check the path if the engine runs already.")
+		say("log.missing", s.path)
 	case s.counts.Lines == 0 && s.counts.Foreign > 0:
 		t.Health = wire.Quiet
-		say(fmt.Sprintf("%s: none of %d lines has statistics", s.path, s.counts.Foreign), hints[kind])
+		say("log.no_stats_"+strings.ReplaceAll(kind, "-", "_"), s.path, strconv.FormatInt(s.counts.Foreign, 10))
 	case now.Sub(s.last) > max(quietTimes*s.pace, quietLeast):
 		t.Health = wire.Quiet
 	}
 	if off := s.offClock; off.Abs() > wrongZone {
-		where := "ahead of"
+		code := "log.clock_ahead"
 		if off < 0 {
-			where = "behind"
+			code = "log.clock_behind"
 		}
-		say(fmt.Sprintf("%s: the lines' times are %v %s this machine's clock", s.path, off.Abs().Round(time.Minute), where),
-			"Set the zone of this log's clock in the configuration, or correct the clock.")
+		say(code, s.path, off.Abs().Round(time.Minute).String())
 	}
 	if s.bad != "" {
-		say(fmt.Sprintf("%d lines could not be read, the last for %s", s.counts.Unreadable, s.bad),
-			"The rest is read; look at the place in the file.")
+		say("log.unreadable", strconv.FormatInt(s.counts.Unreadable, 10), s.bad)
 	}
 	return t
 }

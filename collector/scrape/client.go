@@ -10,11 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/stepscope/stepscope/engine/foreign"
+	"github.com/stepscope/stepscope/collector/wire"
 )
 
 const (
@@ -59,11 +60,13 @@ type answer struct {
 	at      time.Time // when it began to answer
 	body    []byte
 	cut     bool // there was more than maxBody
-	problem *trouble
+	problem *wire.Problem
 }
 
-// trouble is why a scrape failed, in words, and what to do.
-type trouble struct{ what, next string }
+// problem is why a scrape failed, as of now.
+func (s *Source) problem(code string, args ...string) *wire.Problem {
+	return wire.NewProblem(s.opt.Now(), code, args...)
+}
 
 // get asks for one address. limit bounds the body.
 func (s *Source) get(ctx context.Context, u *url.URL, wait time.Duration, limit int64) answer {
@@ -71,7 +74,7 @@ func (s *Source) get(ctx context.Context, u *url.URL, wait time.Duration, limit 
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return answer{problem: &trouble{err.Error(), "correct the address in the configuration"}}
+		return answer{problem: s.problem("metrics.address", err.Error())}
 	}
 	req.Header.Set("Accept", "text/plain;version=0.0.4, application/json;q=0.9, */*;q=0.1")
 	req.Header.Set("User-Agent", "stepscope")
@@ -80,21 +83,21 @@ func (s *Source) get(ctx context.Context, u *url.URL, wait time.Duration, limit 
 	}
 	res, err := s.client.Do(req)
 	if err != nil {
-		return answer{problem: explain(err, u, wait)}
+		return answer{problem: s.explain(err, u, wait)}
 	}
 	defer res.Body.Close()
 	a := answer{at: s.opt.Now()}
 	if kind, _ := s.known(); res.StatusCode != http.StatusOK {
-		a.problem = status(res, kind, u)
+		a.problem = s.problem(statusProblem(res.StatusCode, kind), u.String(), res.Status)
 		return a
 	}
 	if t := res.Header.Get("Content-Type"); strings.HasPrefix(t, "application/vnd.google.protobuf") {
-		a.problem = &trouble{u.Host + " answers in protocol buffers, not text", "the server does not heed the Accept header: look for a proxy in between, or scrape the engine's own port"}
+		a.problem = s.problem("metrics.protobuf", u.Host)
 		return a
 	}
 	a.body, err = io.ReadAll(io.LimitReader(res.Body, limit+1))
 	if err != nil {
-		a.problem = broken(err, len(a.body), u, wait)
+		a.problem = s.broken(err, len(a.body), u, wait)
 		a.body = nil
 		return a
 	}
@@ -109,42 +112,42 @@ func (s *Source) get(ctx context.Context, u *url.URL, wait time.Duration, limit 
 }
 
 // explain says what a failed request means.
-func explain(err error, u *url.URL, wait time.Duration) *trouble {
+func (s *Source) explain(err error, u *url.URL, wait time.Duration) *wire.Problem {
 	var dns *net.DNSError
 	var record tls.RecordHeaderError
 	var cert *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, errElsewhere):
 		_, where, _ := strings.Cut(err.Error(), errElsewhere.Error()+", ")
-		return &trouble{fmt.Sprintf("%s sends to another server, %s, which is not followed", u, where), "enter that server's address if it is meant"}
+		return s.problem("metrics.elsewhere", u.String(), where)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return &trouble{fmt.Sprintf("nothing listens at %s (connection refused)", u.Host), "start the engine, or correct host and port; in a container, publish the port"}
+		return s.problem("metrics.refused", u.Host)
 	case errors.As(err, &dns):
-		return &trouble{fmt.Sprintf("the host name %s is not known", u.Hostname()), "correct the name, or enter an IP address"}
+		return s.problem("metrics.unknown_host", u.Hostname())
 	case errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH):
-		return &trouble{fmt.Sprintf("there is no way to %s", u.Host), "check network and firewall between collector and engine"}
+		return s.problem("metrics.no_route", u.Host)
 	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
-		return &trouble{fmt.Sprintf("%s did not answer within %s", u, wait), "the server hangs, is still loading its model, or a firewall drops the packets; try curl from the collector's host"}
+		return s.problem("metrics.timeout", u.String(), wait.String())
 	case errors.As(err, &record) || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return &trouble{fmt.Sprintf("%s speaks plain HTTP, not TLS", u.Host), "write http:// before the address"}
+		return s.problem("metrics.plain_http", u.Host)
 	case errors.As(err, &cert):
-		return &trouble{fmt.Sprintf("the certificate of %s is not trusted: %v", u.Host, cert.Err), "install its authority on the collector's host, or scrape over http://"}
+		return s.problem("metrics.certificate", u.Host, cert.Err.Error())
 	case strings.Contains(err.Error(), "malformed HTTP"):
-		return &trouble{fmt.Sprintf("%s does not speak HTTP", u.Host), "correct the port; if it speaks TLS, write https:// before the address"}
+		return s.problem("metrics.not_http", u.Host)
 	}
 	var outer *url.Error
 	if errors.As(err, &outer) {
 		err = outer.Err
 	}
-	return &trouble{fmt.Sprintf("%s: %v", u, err), "try curl from the collector's host"}
+	return s.problem("metrics.failed", u.String(), err.Error())
 }
 
 // broken says what an answer that stopped midway means.
-func broken(err error, n int, u *url.URL, wait time.Duration) *trouble {
+func (s *Source) broken(err error, n int, u *url.URL, wait time.Duration) *wire.Problem {
 	if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
-		return &trouble{fmt.Sprintf("%s sent %d bytes and then not the rest within %s", u, n, wait), "the server or a proxy is too slow; scrape it less often, or look at its load"}
+		return s.problem("metrics.slow", u.String(), strconv.Itoa(n), wait.String())
 	}
-	return &trouble{fmt.Sprintf("the answer of %s broke off after %d bytes: %v", u, n, err), "the server or a proxy closed the connection; look at its log"}
+	return s.problem("metrics.broken", u.String(), strconv.Itoa(n), err.Error())
 }
 
 func isTimeout(err error) bool {
@@ -152,27 +155,19 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// status says what an answer other than 200 means for an engine of a kind.
-func status(res *http.Response, kind string, u *url.URL) *trouble {
-	t := &trouble{what: fmt.Sprintf("%s answers %s", u, res.Status)}
+// statusProblem is what an answer other than 200 means for an engine of a kind.
+func statusProblem(status int, kind string) (code string) {
 	switch {
-	case res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden:
-		t.next = "the server or a proxy wants a token: set token for this target"
-	case res.StatusCode == http.StatusNotFound:
-		t.next = map[string]string{
-			foreign.VLLM:        "correct the port: vLLM's API server (8000) has /metrics always; a router in front of it may not",
-			foreign.SGLang:      "start SGLang with --enable-metrics: without it there is no /metrics",
-			foreign.TensorRTLLM: "set return_perf_metrics: true for /prometheus/metrics, enable_iter_perf_stats: true for /metrics; older versions have only the latter",
-		}[kind]
-		if t.next == "" {
-			t.next = "correct the port and path; SGLang needs --enable-metrics"
-		}
-	case res.StatusCode >= 500:
-		t.next = "look at the server's log; it may still be loading, or its engine has died"
-	case res.StatusCode >= 300 && res.StatusCode < 400:
-		t.next = "the server sends on without saying where: correct the path"
-	default:
-		t.next = "correct port and path: this may be another program"
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return "metrics.token"
+	case status == http.StatusNotFound && kind != "":
+		return "metrics.not_found_" + strings.ReplaceAll(kind, "-", "_")
+	case status == http.StatusNotFound:
+		return "metrics.not_found"
+	case status >= 500:
+		return "metrics.server_error"
+	case status >= 300 && status < 400:
+		return "metrics.redirect"
 	}
-	return t
+	return "metrics.status"
 }

@@ -56,7 +56,7 @@ func TestProblems(t *testing.T) {
 		health              wire.Health
 		what, hint          string
 	}{
-		{"refused", "", refused, wire.Down, "connection refused", "start the engine"},
+		{"refused", "", refused, wire.Down, "connection refused", "Start the engine"},
 		{"no such host", "", "no-such-host.invalid:8000", wire.Down, "not known", "IP address"},
 		{"404 of SGLang", foreign.SGLang, code(404), wire.Down, "404", "--enable-metrics"},
 		{"404 of unknown", "", code(404), wire.Down, "404", "--enable-metrics"},
@@ -118,7 +118,7 @@ func TestSlowServers(t *testing.T) {
 		srv := httptest.NewServer(handler)
 		s := New(Options{Address: srv.URL})
 		a := s.get(t.Context(), s.endpoints[0].url, 200*time.Millisecond, maxBody)
-		if a.problem == nil || !strings.Contains(a.problem.what, what) || a.problem.next == "" {
+		if a.problem == nil || !strings.Contains(a.problem.What, what) || a.problem.Hint == "" {
 			t.Errorf("%+v", a.problem)
 		}
 		srv.CloseClientConnections()

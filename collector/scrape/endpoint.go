@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"hash/fnv"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -142,16 +142,13 @@ func (e *endpoint) scrape(ctx context.Context, sink source.Sink, late time.Durat
 
 // read maps an answer. What the address speaks is decided by the answer: an engine may
 // have been exchanged for another since.
-func (e *endpoint) read(a answer, more func(*endpoint)) (*foreign.Result, *trouble) {
+func (e *endpoint) read(a answer, more func(*endpoint)) (*foreign.Result, *wire.Problem) {
 	body := bytes.TrimSpace(a.body)
 	isJSON := len(body) > 0 && (body[0] == '[' || body[0] == '{')
 	kind, _ := e.known()
 	if kind == "" {
 		if kind = detect(body, isJSON); kind == "" {
-			return nil, &trouble{
-				fmt.Sprintf("%s answers, but with no metrics of vLLM, SGLang or TensorRT-LLM", e.url),
-				"correct port and path, or set the kind of the engine; SGLang needs --enable-metrics, TensorRT-LLM return_perf_metrics: true",
-			}
+			return nil, e.problem("metrics.unknown_kind", e.url.String())
 		}
 		e.state, e.drained = nil, nil
 		if extra := e.learn(kind); extra != nil {
@@ -181,7 +178,7 @@ func (e *endpoint) read(a answer, more func(*endpoint)) (*foreign.Result, *troub
 		if e.opt.Kind == "" {
 			e.forget(kind) // what was found out may be another engine now
 		}
-		return nil, &trouble{e.url.String() + ": " + words(res.Problem.What), words(res.Problem.Next)}
+		return nil, e.said(res.Problem, a.at)
 	}
 	return &res, nil
 }
@@ -224,16 +221,21 @@ func (e *endpoint) learnVersion(ctx context.Context, res *foreign.Result) {
 	e.Source.mu.Unlock()
 }
 
-// fail notes why there is nothing.
-func (e *endpoint) fail(p *trouble, health wire.Health) {
+// said is what is wrong with the contents of an answer, in the words of the engine's reader.
+func (e *endpoint) said(p *foreign.Problem, at time.Time) *wire.Problem {
+	where := e.url.String() + ": "
+	return &wire.Problem{Time: at, Code: "metrics.content", Count: 1,
+		What: where + p.What.EN, Hint: p.Next.EN, WhatZH: where + p.What.ZH, HintZH: p.Next.ZH}
+}
+
+// fail notes why there is nothing, and how often in a row.
+func (e *endpoint) fail(p *wire.Problem, health wire.Health) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	count := int64(1)
-	if e.t.Problem != nil && e.t.Problem.What == p.what {
-		count += e.t.Problem.Count
+	if was := e.t.Problem; was != nil && was.What == p.What {
+		p.Count += was.Count
 	}
-	e.t.Problem = &wire.Problem{Time: e.opt.Now(), What: p.what, Hint: p.next, Count: count}
-	e.t.Health = health
+	e.t.Problem, e.t.Health = p, health
 }
 
 // succeed notes what an answer gave.
@@ -251,16 +253,16 @@ func (e *endpoint) succeed(res *foreign.Result, a answer, samples int64, late ti
 	} else if e.barren >= quietAfter {
 		t.Health = wire.Quiet
 	}
-	var p *trouble
+	t.Problem = nil
 	switch {
 	case res.Problem != nil:
-		p = &trouble{e.url.String() + ": " + words(res.Problem.What), words(res.Problem.Next)}
+		t.Problem = e.said(res.Problem, a.at)
 	case a.cut:
-		p = &trouble{fmt.Sprintf("%s answers with more than %d MB; the rest was left out", e.url, maxBody>>20), "look which series are so many, and switch them off in the engine"}
+		t.Problem = e.problem("metrics.too_large", e.url.String(), strconv.Itoa(maxBody>>20))
 	case e.rows.Dropped() > 0:
-		p = &trouble{fmt.Sprintf("%s: %d values beyond the limit of %d columns were left out", e.url, e.rows.Dropped(), rows.MaxColumns), "look which label has ever new values"}
+		t.Problem = e.problem("metrics.columns", e.url.String(), strconv.FormatInt(e.rows.Dropped(), 10), strconv.Itoa(rows.MaxColumns))
 	case t.Health == wire.Quiet:
-		p = &trouble{fmt.Sprintf("%s: the last %d lists were empty", e.url, e.barren), "the engine is idle, or another reader takes the records first"}
+		t.Problem = e.problem("metrics.empty_lists", e.url.String(), strconv.Itoa(e.barren))
 	}
 	for _, r := range res.Readings {
 		for _, v := range r.Values {
@@ -268,10 +270,6 @@ func (e *endpoint) succeed(res *foreign.Result, a answer, samples int64, late ti
 				e.told[v.Key] = true
 			}
 		}
-	}
-	t.Problem = nil
-	if p != nil {
-		t.Problem = &wire.Problem{Time: a.at, What: p.what, Hint: p.next, Count: 1}
 	}
 	t.Engines = t.Engines[:0:0]
 	for _, info := range e.engines {
@@ -281,7 +279,7 @@ func (e *endpoint) succeed(res *foreign.Result, a answer, samples int64, late ti
 		t.Missing = t.Missing[:0:0]
 		for _, m := range res.Missing {
 			if len(t.Missing) < maxNames {
-				t.Missing = append(t.Missing, m.Key+": "+words(m.Reason))
+				t.Missing = append(t.Missing, m.Key+": "+m.Reason.EN)
 			}
 		}
 		t.Unknown = res.Unknown[:min(len(res.Unknown), maxNames)]

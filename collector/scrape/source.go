@@ -14,7 +14,6 @@ import (
 	"github.com/stepscope/stepscope/collector/source"
 	"github.com/stepscope/stepscope/collector/wire"
 	"github.com/stepscope/stepscope/engine/foreign"
-	"github.com/stepscope/stepscope/engine/ledger"
 )
 
 // Options are one server to scrape.
@@ -217,7 +216,7 @@ func (s *Source) Targets() []wire.Target {
 	if s.fault != nil {
 		return []wire.Target{{
 			Name: s.opt.Address, Source: "metrics", Kind: kind, Health: wire.Down,
-			Problem: &wire.Problem{Time: s.opt.Now(), What: s.fault.Error(), Hint: "correct the address in the configuration", Count: 1},
+			Problem: s.problem("metrics.address", s.fault.Error()),
 		}}
 	}
 	var all []wire.Target
@@ -235,6 +234,3 @@ func (s *Source) every(list bool) time.Duration {
 	}
 	return cmp.Or(max(s.opt.Every, 0), DefaultEvery)
 }
-
-// words writes a text in the language of reports.
-func words(w ledger.Words) string { return w.EN }

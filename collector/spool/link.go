@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 
@@ -90,7 +91,7 @@ func (l *Link) greet(ctx context.Context, h wire.Hello) (wire.Welcome, error) {
 	default: // the collector reads on already: only numbers count now
 		l.spool.Ack(w.Seq)
 	}
-	l.note("server", err, "the batches wait in the spool meanwhile; nothing is lost as long as it has room")
+	l.note("spool.server", err)
 	l.mu.Lock()
 	l.met = err == nil
 	l.mu.Unlock()
@@ -103,27 +104,32 @@ func (l *Link) known() bool {
 	return l.hello != nil
 }
 
-// note keeps the newest problem of a kind for the report; nil takes it away.
-func (l *Link) note(kind string, err error, hint string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err == nil {
-		delete(l.problems, kind)
+// note keeps the newest error of a kind for the report; nil takes it away.
+func (l *Link) note(code string, err error) {
+	if err != nil {
+		l.tell(code, err.Error())
 		return
 	}
-	p := l.problems[kind]
-	if p == nil {
-		p = &wire.Problem{}
-		l.problems[kind] = p
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.problems, code)
+}
+
+// tell keeps the newest problem of a kind for the report, and how often there was one.
+func (l *Link) tell(code string, args ...string) {
+	p := wire.NewProblem(time.Now(), code, args...)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if was := l.problems[code]; was != nil {
+		p.Count += was.Count
 	}
-	p.Time, p.What, p.Hint = time.Now(), err.Error(), hint
-	p.Count++
+	l.problems[code] = p
 }
 
 // Deliver implements wire.Link: nil means that the batch is in the spool.
 func (l *Link) Deliver(_ context.Context, _ string, b *store.Batch) error {
 	err := l.spool.Append(b)
-	l.note("spool", err, "reading waits until the spool takes batches again; what is in log files stays readable there")
+	l.note("spool.full", err)
 	return err
 }
 
@@ -167,7 +173,7 @@ func (l *Link) step(ctx context.Context) error {
 	}
 	b, err := l.spool.Next(ctx)
 	if ctx.Err() == nil {
-		l.note("disk", err, diskHint)
+		l.note("spool.disk", err)
 	}
 	if err != nil {
 		return err
@@ -176,8 +182,7 @@ func (l *Link) step(ctx context.Context) error {
 	if errors.Is(err, store.ErrInvalid) {
 		// It would stop everything behind it for ever. Where the sources stand must
 		// be known all the same, or a restart would bring these lines again.
-		l.note("refused", fmt.Errorf("the server refused batch %d, its %d rows and %d events are lost: %w", b.Seq, len(b.Rows), len(b.Events), err),
-			"collector and server may be of different versions: update the older one")
+		l.tell("spool.refused", strconv.FormatUint(b.Seq, 10), strconv.Itoa(len(b.Rows)), strconv.Itoa(len(b.Events)), err.Error())
 		err = l.remote.Deliver(ctx, hello.Collector, &store.Batch{Seq: b.Seq, Positions: b.Positions})
 		if errors.Is(err, store.ErrInvalid) {
 			err = nil
@@ -188,7 +193,7 @@ func (l *Link) step(ctx context.Context) error {
 		return nil
 	}
 	if ctx.Err() == nil {
-		l.note("server", err, "the batches wait in the spool meanwhile; nothing is lost as long as it has room")
+		l.note("spool.server", err)
 		l.mu.Lock()
 		l.met = false
 		l.mu.Unlock()
@@ -203,33 +208,26 @@ func (l *Link) Report(ctx context.Context, r wire.Report) error {
 	return l.remote.Report(ctx, r)
 }
 
-const diskHint = "check the disk of the spool's folder"
-
 // Problems lists what is wrong with the spool and the way to the server.
 func (l *Link) Problems() (list []wire.Problem) {
 	l.mu.Lock()
-	for _, kind := range [...]string{"server", "spool", "disk", "refused"} {
-		if p := l.problems[kind]; p != nil {
+	for _, code := range [...]string{"spool.server", "spool.full", "spool.disk", "spool.refused"} {
+		if p := l.problems[code]; p != nil {
 			list = append(list, *p)
 		}
 	}
 	l.mu.Unlock()
-	add := func(hint, what string, args ...any) {
-		list = append(list, wire.Problem{Time: time.Now(), What: fmt.Sprintf(what, args...), Hint: hint, Count: 1})
-	}
 	st := l.spool.Stats()
-	if st.Thinned > 0 {
-		add("give it more room with --spool-max, or keep the server up", "%d samples were thinned out of the spool", st.Thinned)
-	}
-	if st.Damaged > 0 {
-		add(diskHint, "%d batches in the spool were damaged and are lost", st.Damaged)
-	}
-	if st.Skipped > 0 {
-		add("run one collector of this name, always with the same spool folder",
-			"%d batches in the spool were given up: the server has later ones of this collector", st.Skipped)
+	for _, lost := range []struct {
+		code  string
+		count int64
+	}{{"spool.thinned", st.Thinned}, {"spool.damaged", st.Damaged}, {"spool.skipped", st.Skipped}} {
+		if lost.count > 0 {
+			list = append(list, *wire.NewProblem(time.Now(), lost.code, strconv.FormatInt(lost.count, 10)))
+		}
 	}
 	if st.Fault != nil {
-		add(diskHint, "%v", st.Fault)
+		list = append(list, *wire.NewProblem(time.Now(), "spool.disk", st.Fault.Error()))
 	}
 	return list
 }

@@ -89,6 +89,7 @@ type Target struct {
 	Samples     int64         // values
 	Unreadable  int64         // lines that look like the engine's and could not be read
 	Problem     *Problem      // why it is not Up, or what else is wrong
+	Notes       []Problem     `json:",omitempty"` // what the engine itself cannot tell, and the like: the target is well all the same
 	Missing     []string      // metric keys that this source does not expose, each with its reason after ": "
 	Unknown     []string      // names of series that have no definition here
 	CanCapture  bool          // traces can be captured through this target
@@ -96,12 +97,18 @@ type Target struct {
 	OutputDir   string        // folder on the engine's node where traces go, "" the engine's default
 }
 
-// Problem is an error for a person.
+// Problem is an error for a person. Its texts are untrusted, as names and errors of other machines are in them.
 type Problem struct {
 	Time  time.Time
-	What  string // what happened, with the place
-	Hint  string // what to do
+	What  string // what happened, with the place, in English
+	Hint  string // what to do, in English
 	Count int64  // how often in a row
+	// Code names the kind of problem and stays the same over versions; Args fill the {0}, {1} … of its texts, so that a
+	// page can tell it in another language. A code that a page does not know is told by What and Hint.
+	Code string   `json:",omitempty"`
+	Args []string `json:",omitempty"`
+	// WhatZH and HintZH are Chinese texts of problems without a code of their own.
+	WhatZH, HintZH string `json:",omitempty"`
 }
 
 // Command is something the server wants done.
