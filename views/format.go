@@ -3,8 +3,6 @@ package views
 import (
 	"strconv"
 	"strings"
-
-	"github.com/stepscope/stepscope/views/i18n"
 )
 
 // megabytes prints bytes in MB (10⁶), three significant figures where the
@@ -53,23 +51,18 @@ func orDash(p Page, s string) string {
 	return harmless(s)
 }
 
-// statusKey is the sentence for an HTTP status.
-func statusKey(status int) string {
-	if key := "error." + strconv.Itoa(status); i18n.Has(key) {
-		return key
+// sentenceOf makes a sentence of a message, which is also a part of others. What
+// begins with a name or a key stays as it is.
+func (p Page) sentenceOf(text string) string {
+	text = harmless(text)
+	word, _, _ := strings.Cut(text, " ")
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return (r < 'a' || r > 'z') && r != '\'' }) {
+		text = strings.ToUpper(text[:1]) + text[1:]
 	}
-	return "error.other"
-}
-
-// hintKey is the next step for an HTTP status, or "".
-func hintKey(status int) string {
-	if status >= 500 {
-		return "error.hint.500"
+	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.HasSuffix(text, "。") || strings.HasSuffix(text, "…") {
+		return text
 	}
-	if key := "error.hint." + strconv.Itoa(status); i18n.Has(key) {
-		return key
-	}
-	return ""
+	return text + p.t("common.stop")
 }
 
 // upper is a column's letter as it is shown.

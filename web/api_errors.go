@@ -3,25 +3,22 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
 	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
 // whenFree says when a deleted trace's bytes can be used again: as long as nobody
 // needs them, the deletion can be undone for the whole grace period.
-const whenFree = "from a minute after deleting on, a new file that needs the space gets it; else it comes free after the time for undoing"
+var whenFree = i18n.Phrase{Key: "refuse.undo_room"}
 
 // storeError gives a store's error the status and the words for the client.
 // What is no fault of the client's stays as it is and becomes a bare 500.
 func storeError(err error) error {
 	if err == nil {
 		return nil
-	}
-	answer := func(status int, message, hint string) error {
-		return &HTTPError{Status: status, Message: message, Hint: hint, Err: err}
 	}
 	var limit *store.LimitError
 	errors.As(err, &limit)
@@ -31,37 +28,27 @@ func storeError(err error) error {
 	errors.As(err, &offset)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return answer(http.StatusNotFound, "nothing is kept under this id",
-			"it may have been deleted for good or have expired; /traces lists what there is")
+		return refuse(http.StatusNotFound, "trace_unknown", err)
 	case errors.Is(err, store.ErrNotTrace):
-		return answer(http.StatusUnsupportedMediaType, "this is not a trace: its first bytes are neither JSON nor gzip nor zstd",
-			"send the file that the profiler wrote, .json or .json.gz, as it is")
+		return refuse(http.StatusUnsupportedMediaType, "not_trace", err)
 	case errors.Is(err, store.ErrTooLarge) && limit != nil:
-		return answer(http.StatusRequestEntityTooLarge, "the file is larger than "+sizeText(limit.Limit),
-			"compress it with gzip, profile fewer steps, or start the server with a larger --max-upload")
+		return refuse(http.StatusRequestEntityTooLarge, "too_large", err, sizeText(limit.Limit))
 	case errors.Is(err, store.ErrQuota) && limit != nil:
-		return answer(http.StatusInsufficientStorage,
-			fmt.Sprintf("the store is full: %s of %s are in use and the file needs %s more", sizeText(limit.Used), sizeText(limit.Limit), sizeText(limit.Size)),
-			"delete traces that nobody needs ("+whenFree+"), or start the server with a larger --quota")
+		return refuse(http.StatusInsufficientStorage, "store_full", err, sizeText(limit.Used), sizeText(limit.Limit), sizeText(limit.Size), whenFree)
+	case errors.Is(err, store.ErrDiskFull) && space != nil:
+		return refuse(http.StatusInsufficientStorage, "disk_space", err, whenFree, sizeText(space.Free), sizeText(space.Need))
 	case errors.Is(err, store.ErrDiskFull):
-		message := "the server's disk is full"
-		if space != nil {
-			message += fmt.Sprintf(": %s are free, and to go on %s must be", sizeText(space.Free), sizeText(space.Need))
-		}
-		return answer(http.StatusInsufficientStorage, message,
-			"delete traces that nobody needs ("+whenFree+"), or make room on the disk that holds the database; then try again")
+		return refuse(http.StatusInsufficientStorage, "disk_full", err, whenFree)
 	case errors.Is(err, store.ErrTooMany):
-		return answer(http.StatusTooManyRequests, "too many uploads are unfinished", "finish or cancel some; abandoned ones expire by themselves")
+		return refuse(http.StatusTooManyRequests, "uploads_many", err)
 	case offset != nil:
-		return answer(http.StatusConflict, fmt.Sprintf("the upload goes on at byte %d, not at %d", offset.Have, offset.Got),
-			"ask with HEAD where it stands, and go on there")
+		return refuse(http.StatusConflict, "upload_offset", err, offset.Have, offset.Got)
 	case errors.Is(err, store.ErrBusy):
-		return answer(http.StatusLocked, "another request is writing here", "try again in a moment")
+		return refuse(http.StatusLocked, "busy", err)
 	case errors.Is(err, store.ErrInvalid):
-		return answer(http.StatusBadRequest, err.Error(), "correct the request")
+		return refuse(http.StatusBadRequest, "invalid", err, err)
 	case errors.Is(err, store.ErrInterrupted), errors.Is(err, context.Canceled):
-		return answer(http.StatusBadRequest, "the transfer broke off before its end",
-			"a resumable upload goes on where it stopped; anything else is to be sent again")
+		return refuse(http.StatusBadRequest, "broken_off", err)
 	}
 	return err
 }

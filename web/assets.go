@@ -86,7 +86,7 @@ func (a *assets) serve(c echo.Context) error {
 	name := c.Param("name")
 	packed, ok := a.files[name]
 	if !ok {
-		return &HTTPError{Status: http.StatusNotFound, Message: "no such file in this build", Hint: "reload the page"}
+		return refuse(http.StatusNotFound, "no_file", nil)
 	}
 	h := c.Response().Header()
 	h.Set("Content-Type", contentTypes[path.Ext(name)])

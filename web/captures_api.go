@@ -87,7 +87,7 @@ func (a *CapturesAPI) start(c echo.Context) error {
 	var he *HTTPError
 	if errors.As(err, &idle) && errors.As(err, &he) {
 		c.Response().Header().Set("Cache-Control", "no-store")
-		return c.JSON(he.Status, idleBody{errorBody{Error: he.Message, Hint: he.Hint}, idle.Engines})
+		return c.JSON(he.Status, idleBody{he.body(), idle.Engines})
 	}
 	if err != nil {
 		return hubError(c, err)
@@ -99,7 +99,7 @@ func (a *CapturesAPI) start(c echo.Context) error {
 func captureID(c echo.Context) (int64, error) {
 	id, err := strconv.ParseInt(c.Param("id"), 10, 64)
 	if err != nil || id < 1 {
-		return 0, &HTTPError{Status: http.StatusBadRequest, Message: "this is no id of a capture", Hint: "ids are whole numbers; /captures lists them"}
+		return 0, refuse(http.StatusBadRequest, "capture_id", nil)
 	}
 	return id, nil
 }
@@ -131,7 +131,7 @@ func (a *CapturesAPI) cancel(c echo.Context) error {
 // noCapture is hubError with the words for a capture that isn't there.
 func noCapture(c echo.Context, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return &HTTPError{Status: http.StatusNotFound, Message: "there is no capture with this id", Hint: "/captures lists them", Err: err}
+		return refuse(http.StatusNotFound, "capture_unknown", err)
 	}
 	return hubError(c, err)
 }
@@ -141,14 +141,14 @@ func (a *CapturesAPI) list(c echo.Context) error {
 	if s := c.QueryParam("limit"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > store.MaxPage {
-			return &HTTPError{Status: http.StatusBadRequest, Message: "limit is no number of captures", Hint: "give 1 to " + strconv.Itoa(store.MaxPage)}
+			return refuse(http.StatusBadRequest, "limit", nil, store.MaxPage)
 		}
 		q.Limit = n
 	}
 	if s := c.QueryParam("before"); s != "" {
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || n < 1 {
-			return &HTTPError{Status: http.StatusBadRequest, Message: "before is no id of a capture", Hint: "give next of the page before"}
+			return refuse(http.StatusBadRequest, "capture_before", nil)
 		}
 		q.Before = n
 	}

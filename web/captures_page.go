@@ -112,7 +112,11 @@ func (s *Server) captureEngines(c echo.Context, own []store.Engine, named []stri
 	}
 	list := make([]views.CaptureEngine, 0, len(own))
 	for _, e := range own {
-		collector, why := s.hub.CanCapture(e.EngineKey)
+		collector, phrase := s.hub.CanCapture(e.EngineKey)
+		why := ""
+		if phrase != nil {
+			why = language(c).Say(*phrase)
+		}
 		list = append(list, views.CaptureEngine{
 			Name: e.Name, Kind: e.Kind, Role: e.Role, Collector: collector, Why: why, Idle: slices.Contains(idle, e.Name),
 			StepBytes: wire.Expect(e.Kind, 1, 0).Bytes, Busy: busy[e.EngineKey], Chosen: len(named) == 0 || slices.Contains(named, e.Name),
@@ -188,16 +192,16 @@ func (s *Server) startCaptures(c echo.Context) error {
 		Force: form.Get("force") == "1", By: whoAsks(c.Request()),
 	}
 	again := views.CaptureForm{Deployment: q.Deployment, Steps: defaultSteps, OutputDir: q.OutputDir, Note: q.Note}
-	refuse := func(he *HTTPError) error {
-		return s.renderCaptures(c, he.Status, again, q.Engines, &views.Failure{Status: he.Status, Message: he.Message, Hint: he.Hint})
+	show := func(he *HTTPError) error {
+		return s.renderCaptures(c, he.Status, again, q.Engines, he.failure(language(c)))
 	}
 	if q.Steps, err = strconv.Atoi(form.Get("steps")); err != nil {
-		return refuse(&HTTPError{Status: http.StatusBadRequest, Message: "steps is no whole number", Hint: "give 1 to " + strconv.Itoa(maxSteps)})
+		return show(refuse(http.StatusBadRequest, "capture_steps", err, "“"+clip(form.Get("steps"), 40)+"”", maxSteps, defaultSteps))
 	}
 	again.Steps = q.Steps
 	if len(q.Engines) == 0 {
 		// In a form, nothing ticked is nobody; only the API takes it for all.
-		return refuse(&HTTPError{Status: http.StatusBadRequest, Message: "no engine is chosen", Hint: "tick at least one"})
+		return show(refuse(http.StatusBadRequest, "capture_nobody", nil))
 	}
 	made, err := s.hub.StartCaptures(c.Request().Context(), q)
 	if err != nil {
@@ -210,9 +214,9 @@ func (s *Server) startCaptures(c echo.Context) error {
 			return err
 		}
 		if again.Idle != nil {
-			he = &HTTPError{Status: he.Status, Message: he.Message, Hint: "tick “capture all the same” below, or wait for load"}
+			he = refuse(he.Status, "capture_idle_form", err, he.Args...)
 		}
-		return refuse(he)
+		return show(he)
 	}
 	to := url.Values{"deployment": {q.Deployment}}
 	if len(made) > 0 {

@@ -102,9 +102,9 @@ func TestCaptureFormSaysWhatIsWrong(t *testing.T) {
 		status int
 		says   string
 	}{
-		{url.Values{"deployment": {"prod"}, "steps": {"20"}}, 400, "no engine is chosen"},
-		{url.Values{"deployment": {"prod"}, "engine": {"rank0"}, "steps": {"many"}}, 400, "steps is no whole number"},
-		{url.Values{"deployment": {"prod"}, "engine": {"rank0"}, "steps": {"51"}}, 400, "give 1 to 50"},
+		{url.Values{"deployment": {"prod"}, "steps": {"20"}}, 400, "o engine is chosen"},
+		{url.Values{"deployment": {"prod"}, "engine": {"rank0"}, "steps": {"many"}}, 400, "teps is “many”"},
+		{url.Values{"deployment": {"prod"}, "engine": {"rank0"}, "steps": {"51"}}, 400, "ive 1 to 50"},
 		{url.Values{"deployment": {"prod"}, "engine": {"rank0"}, "steps": {"20"}, "output_dir": {"../etc"}}, 400, "no clean absolute path"},
 		{url.Values{"deployment": {pageHostile}, "engine": {"rank0"}, "steps": {"20"}}, 404, "&lt;script&gt;"},
 	} {

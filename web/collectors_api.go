@@ -69,8 +69,7 @@ func hubError(c echo.Context, err error) error {
 		return err
 	case errors.Is(err, wire.ErrTaken):
 		c.Response().Header().Set(wire.TakenHeader, "1")
-		return &HTTPError{Status: http.StatusConflict, Message: err.Error(),
-			Hint: "give each collector a name of its own", Err: err}
+		return refuse(http.StatusConflict, "collector_taken", err, err)
 	}
 	return storeError(err)
 }
@@ -87,9 +86,9 @@ func readJSON(c echo.Context, limit int64, v any) error {
 	}
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		return &HTTPError{Status: http.StatusRequestEntityTooLarge, Message: "the body is larger than " + sizeText(limit), Hint: "send less at once", Err: err}
+		return refuse(http.StatusRequestEntityTooLarge, "body_large", err, sizeText(limit))
 	}
-	return &HTTPError{Status: http.StatusBadRequest, Message: "the body can't be read: " + err.Error(), Hint: "send one JSON object", Err: err}
+	return refuse(http.StatusBadRequest, "body", err, err)
 }
 
 func (a *CollectorsAPI) hello(c echo.Context) error {
@@ -127,20 +126,16 @@ func (a *CollectorsAPI) deliver(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-func refuse(status int, message, hint string, err error) error {
-	return &HTTPError{Status: status, Message: message, Hint: hint, Err: err}
-}
-
-var errBatchSize = &HTTPError{Status: http.StatusRequestEntityTooLarge, Message: "the batch is larger than " + sizeText(wire.MaxBatchBytes), Hint: "deliver smaller batches"}
+var errBatchSize = refuse(http.StatusRequestEntityTooLarge, "batch_large", nil, sizeText(wire.MaxBatchBytes))
 
 // readBody reads a batch as it comes.
 func readBody(r *http.Request) ([]byte, error) {
 	if r.Header.Get("Content-Type") != wire.BatchType {
-		return nil, refuse(http.StatusUnsupportedMediaType, "the body is no batch", "send Content-Type: "+wire.BatchType, nil)
+		return nil, refuse(http.StatusUnsupportedMediaType, "batch_type", nil, wire.BatchType)
 	}
 	data, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxBatchBytes+1))
 	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "the batch broke off before its end", "send it again", err)
+		return nil, refuse(http.StatusBadRequest, "batch_broken", err)
 	}
 	if len(data) > wire.MaxBatchBytes {
 		return nil, errBatchSize
@@ -155,17 +150,17 @@ func readBatch(encoding string, data []byte) (*store.Batch, error) {
 	case "gzip":
 		zr, err := gzip.NewReader(bytes.NewReader(data))
 		if err != nil {
-			return nil, refuse(http.StatusBadRequest, "the batch is not gzipped as its header says", "send it again", err)
+			return nil, refuse(http.StatusBadRequest, "batch_gzip", err)
 		}
 		defer zr.Close()
 		if data, err = io.ReadAll(io.LimitReader(zr, wire.MaxBatchBytes+1)); err != nil {
-			return nil, refuse(http.StatusBadRequest, "the batch broke off before its end or is damaged", "send it again", err)
+			return nil, refuse(http.StatusBadRequest, "batch_broken", err)
 		}
 		if len(data) > wire.MaxBatchBytes {
 			return nil, errBatchSize
 		}
 	default:
-		return nil, refuse(http.StatusUnsupportedMediaType, "batches can be packed with gzip only", "send Content-Encoding: gzip or none", nil)
+		return nil, refuse(http.StatusUnsupportedMediaType, "batch_packing", nil)
 	}
 	b, err := wire.DecodeBatch(data)
 	if err != nil {

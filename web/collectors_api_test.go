@@ -123,7 +123,7 @@ func TestCapturesOverHTTP(t *testing.T) {
 
 	const all = `{"deployment":"prod","steps":10,"output_dir":"/tmp","note":"n"}`
 	idle := a.want(409, "POST", "/api/captures", strings.NewReader(all))
-	if got, want := strings.TrimSpace(string(idle.body)), `{"error":"no sequence is running on rank0: the trace would hold empty steps","hint":"wait for load, or ask again with \"force\": true","idle":["rank0"]}`; got != want {
+	if got, want := strings.TrimSpace(string(idle.body)), `{"error":"no sequence is running on rank0: the trace would hold empty steps","hint":"wait for load, or ask again with \"force\": true","code":"capture_idle","params":["rank0"],"zh":{"error":"rank0 上没有正在运行的序列：trace 里只会有空步","hint":"请等有负载时再试，或加上 \"force\": true 重新请求"},"idle":["rank0"]}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	type capture struct {

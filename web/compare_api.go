@@ -30,7 +30,7 @@ func (s *Server) compareAPI(c echo.Context) error {
 		kind, name = "text/markdown; charset=utf-8", "comparison.md"
 		err = got.table.WriteMarkdown(&out, string(language(c)))
 	default:
-		return &HTTPError{Status: http.StatusBadRequest, Message: "there is no such format", Hint: "give format=json, csv or md"}
+		return refuse(http.StatusBadRequest, "compare_format", nil)
 	}
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Server) waitCompare(c echo.Context) (*comparison, error) {
 		return nil, err
 	}
 	if !done {
-		return nil, &HTTPError{Status: http.StatusServiceUnavailable, Message: "the comparison takes too long", Hint: "choose shorter times"}
+		return nil, refuse(http.StatusServiceUnavailable, "compare_slow", nil)
 	}
 	return got, nil
 }

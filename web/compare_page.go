@@ -82,14 +82,16 @@ func (s *Server) comparePage(c echo.Context) error {
 	}
 	status := http.StatusOK
 	if len(v.Columns) >= compare.MinColumns || c.QueryParam("per") != "" {
-		if status, err = s.fillCompare(c, r, &v); err != nil {
+		err := s.fillCompare(c, r, &v)
+		var he *HTTPError
+		if !errors.As(err, &he) && err != nil || he != nil && c.QueryParam("part") == "body" {
 			return err
+		}
+		if he != nil { // said in place
+			v.Failure, status = he.failure(p.Lang), he.Status
 		}
 	}
 	if c.QueryParam("part") == "body" {
-		if v.Failure != nil {
-			return &HTTPError{Status: status, Message: v.Failure.Message, Hint: v.Failure.Hint}
-		}
 		return s.render(c, http.StatusOK, views.CompareBody(p, v))
 	}
 	return s.render(c, status, views.ComparePage(p, v))
@@ -124,20 +126,15 @@ func (s *Server) latestPair(ctx context.Context) (string, error) {
 	return (&url.URL{Path: "/compare", RawQuery: q.Encode()}).String(), nil
 }
 
-// fillCompare computes the comparison, or says why there is none, in place.
-func (s *Server) fillCompare(c echo.Context, r views.Range, v *views.Compare) (status int, err error) {
+// fillCompare computes the comparison.
+func (s *Server) fillCompare(c echo.Context, r views.Range, v *views.Compare) error {
 	patience := comparePatience
 	if c.QueryParam("part") == "body" {
 		patience = comparePoll
 	}
 	got, done, err := s.startCompare(c, r, patience)
-	var he *HTTPError
-	if errors.As(err, &he) {
-		v.Failure = &views.Failure{Status: he.Status, Message: he.Message, Hint: he.Hint}
-		return he.Status, nil
-	}
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if !done {
 		v.Pending = true
@@ -154,7 +151,7 @@ func (s *Server) fillCompare(c echo.Context, r views.Range, v *views.Compare) (s
 	for _, col := range v.Columns {
 		v.Config.Names = append(v.Config.Names, col.Deployment)
 	}
-	return http.StatusOK, nil
+	return nil
 }
 
 // startCompare begins the comparison of an address and waits for it for a while.

@@ -48,25 +48,28 @@ func (q compareQuery) key() string {
 // readCompare reads a comparison from an address. r is the page's time.
 func readCompare(values url.Values, r views.Range, now time.Time) (compareQuery, error) {
 	q := compareQuery{Per: compare.Per(values.Get("per")), Now: now.Truncate(compareFresh), Since: r.To.Sub(r.From)}
-	bad := func(err error, hint string) (compareQuery, error) {
-		return q, &HTTPError{Status: http.StatusBadRequest, Message: err.Error(), Hint: hint, Err: err}
+	bad := func(code string, args ...any) (compareQuery, error) {
+		return q, refuse(http.StatusBadRequest, code, nil, args...)
 	}
 	if !slices.Contains(views.Pers, q.Per) {
-		return bad(fmt.Errorf("per is %.40q", q.Per), "give gpu, engine or token, or leave it out")
+		return bad("compare_per", clip(string(q.Per), 40))
 	}
 	if since := values.Get("since"); since != "" {
 		length, err := compare.ParseColumn("x@-" + since)
 		if err != nil || length.Since == 0 {
-			return bad(fmt.Errorf("since is %.40q", since), "give a length of time such as 15m, 1h or 7d")
+			return bad("compare_since", clip(since, 40))
 		}
 		q.Since = length.Since
 	}
 	if q.Metrics = values["metric"]; len(q.Metrics) > maxMetrics {
-		return bad(fmt.Errorf("%d metrics are named", len(q.Metrics)), fmt.Sprintf("name at most %d, or none for all", maxMetrics))
+		return bad("compare_metrics", len(q.Metrics), maxMetrics)
+	}
+	if n := len(values["c"]); n < compare.MinColumns || n > compare.MaxColumns {
+		return bad("compare_columns", n, compare.MinColumns, compare.MaxColumns)
 	}
 	specs, err := compare.ParseColumns(values["c"])
 	if err != nil {
-		return bad(err, "choose two to six columns above")
+		return bad("compare_column", err)
 	}
 	for i := range specs {
 		s := &specs[i]
@@ -145,19 +148,19 @@ func formColumn(name, span, from, to string) (compare.ColumnSpec, error) {
 	case span == "own":
 		var err error
 		if s.From, err = formTime(from); err != nil {
-			return s, badTime("from", err)
+			return s, badTime("from", from)
 		}
 		if s.To, err = formTime(to); err != nil {
-			return s, badTime("to", err)
+			return s, badTime("to", to)
 		}
 		if !s.To.After(s.From) {
-			return s, badTime("to", fmt.Errorf("it is not after from"))
+			return s, refuse(http.StatusBadRequest, "time_order", nil)
 		}
 		return s, nil
 	case span != "":
 		parsed, err := compare.ParseColumn("x@" + span)
 		if err != nil {
-			return s, &HTTPError{Status: http.StatusBadRequest, Message: err.Error(), Hint: "choose a time from the list", Err: err}
+			return s, refuse(http.StatusBadRequest, "compare_since", err, clip(span, 40))
 		}
 		s.Since = parsed.Since
 	}

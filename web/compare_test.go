@@ -128,7 +128,7 @@ func TestCompareFormLeadsToOneAddress(t *testing.T) {
 	// Its times come later: until then the page's.
 	f(url.Values{"d": {"old"}, "r": {"own"}, "f": {""}, "t": {""}}, "/compare?c=old")
 	res, body := s.do(http.MethodGet, "/compare?"+url.Values{"d": {"old"}, "r": {"own"}, "f": {"2026-03-01T10:00"}, "t": {"2026-03-01T09:00"}}.Encode(), nil, "Accept", "text/html")
-	if res.StatusCode != http.StatusBadRequest || !strings.Contains(body, "it is not after from") {
+	if res.StatusCode != http.StatusBadRequest || !strings.Contains(body, "ends before it begins") {
 		t.Errorf("a time that ends before it begins: %s", res.Status)
 	}
 }

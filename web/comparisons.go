@@ -62,7 +62,7 @@ func (cs *comparisons) start(q compareQuery) (*comparison, error) {
 		return c, nil
 	}
 	if cs.waiting >= compareWaiting {
-		return nil, &HTTPError{Status: http.StatusTooManyRequests, Message: "too many comparisons are being computed", Hint: "try again in a moment"}
+		return nil, refuse(http.StatusTooManyRequests, "compare_busy", nil)
 	}
 	cs.forget(now)
 	c := &comparison{done: make(chan struct{}), at: now}
@@ -151,11 +151,11 @@ func compareError(err error) error {
 	case err == nil, errors.As(err, &he):
 		return err
 	case errors.Is(err, store.ErrNotFound):
-		return &HTTPError{Status: http.StatusNotFound, Message: err.Error(), Hint: "the fleet page lists the deployments and their baselines", Err: err}
+		return refuse(http.StatusNotFound, "compare_unknown", err, err)
 	case errors.Is(err, store.ErrInvalid):
-		return &HTTPError{Status: http.StatusBadRequest, Message: err.Error(), Hint: "correct the columns", Err: err}
+		return refuse(http.StatusBadRequest, "compare_samples", err, err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return &HTTPError{Status: http.StatusServiceUnavailable, Message: "reading the samples of these columns took too long", Hint: "choose shorter times", Err: err}
+		return refuse(http.StatusServiceUnavailable, "compare_slow", err)
 	}
 	return err
 }

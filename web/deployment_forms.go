@@ -2,10 +2,10 @@ package web
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,15 +25,15 @@ func (s *Server) editDeployment(c echo.Context) error {
 	name := form.Get("name")
 	labels, err := parseLabels(form.Get("labels"))
 	if err != nil {
-		return badField("labels", err)
+		return err
 	}
-	gpus, err := formNumber(form.Get("gpus"), true)
+	gpus, err := formNumber(form.Get("gpus"), "field_gpus")
 	if err != nil {
-		return badField("GPUs", err)
+		return err
 	}
-	peak, err := formNumber(form.Get("peak"), false)
+	peak, err := formNumber(form.Get("peak"), "field_peak")
 	if err != nil {
-		return badField("peak TFLOP/s", err)
+		return err
 	}
 	note, cards := form.Get("note"), int(gpus)
 	patch := store.DeploymentPatch{Note: &note, Labels: &labels, GPUs: &cards, PeakTFLOPs: &peak}
@@ -80,18 +80,25 @@ func (s *Server) putBaseline(c echo.Context) error {
 	name := form.Get("name")
 	from, err := formTime(form.Get("from"))
 	if err != nil {
-		return badField("start", err)
+		return refuse(http.StatusBadRequest, "baseline_start", err, clip(form.Get("from"), 40))
 	}
 	to, err := formTime(form.Get("to"))
 	if err != nil {
-		return badField("end", err)
+		return refuse(http.StatusBadRequest, "baseline_end", err, clip(form.Get("to"), 40))
 	}
 	if !to.After(from) {
-		return badField("end", errors.New("it is not after the start"))
+		return refuse(http.StatusBadRequest, "baseline_order", nil)
 	}
 	b := store.Baseline{Deployment: name, Name: strings.TrimSpace(form.Get("label")), Note: form.Get("note"), From: from.UnixNano(), To: to.UnixNano()}
 	if b.Name == "" {
-		return badField("name of the baseline", errors.New("it is empty"))
+		return refuse(http.StatusBadRequest, "baseline_name", nil)
+	}
+	all, err := s.samples.Baselines(c.Request().Context(), name)
+	if err != nil {
+		return deploymentError(err)
+	}
+	if slices.ContainsFunc(all, func(other store.Baseline) bool { return other.Name == b.Name }) {
+		return refuse(http.StatusBadRequest, "baseline_taken", nil, clip(b.Name, 80))
 	}
 	if _, err := s.samples.PutBaseline(c.Request().Context(), b); err != nil {
 		return deploymentError(err)
@@ -108,7 +115,7 @@ func (s *Server) deleteBaseline(c echo.Context) error {
 	}
 	id, err := strconv.ParseInt(form.Get("id"), 10, 64)
 	if err != nil {
-		return badField("id", err)
+		return refuse(http.StatusBadRequest, "baseline_id", err, clip(form.Get("id"), 40))
 	}
 	name := form.Get("name")
 	all, err := s.samples.Baselines(c.Request().Context(), name)
@@ -170,39 +177,34 @@ func parseLabels(text string) (map[string]string, error) {
 		key, value, ok := strings.Cut(part, "=")
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		if !ok || key == "" {
-			return nil, fmt.Errorf("%q is no key=value", clip(part, 80))
+			return nil, refuse(http.StatusBadRequest, "label_pair", nil, clip(part, 80))
 		}
 		if _, twice := labels[key]; twice {
-			return nil, fmt.Errorf("%q stands there twice", clip(key, 80))
+			return nil, refuse(http.StatusBadRequest, "label_twice", nil, clip(key, 80))
 		}
 		labels[key] = value
 	}
 	return labels, nil
 }
 
-// formNumber reads a number that may be left empty, which is 0.
-func formNumber(text string, whole bool) (float64, error) {
+// formNumber reads a number that may be left empty, which is 0; code is how it
+// is refused. Numbers of GPUs are whole.
+func formNumber(text, code string) (float64, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return 0, nil
 	}
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(v) || v < 0 || v > 1e6 || whole && v != math.Trunc(v) {
-		return 0, fmt.Errorf("%q is not a number from 0 to 1,000,000", clip(text, 40))
+	if err != nil || math.IsNaN(v) || v < 0 || v > 1e6 || code == "field_gpus" && v != math.Trunc(v) {
+		return 0, refuse(http.StatusBadRequest, code, err, clip(text, 40))
 	}
 	return v, nil
-}
-
-func badField(field string, err error) error {
-	return &HTTPError{Status: http.StatusBadRequest, Message: "the " + field + " can't be used: " + err.Error(),
-		Hint: "go back, correct the field and save again", Err: err}
 }
 
 // deploymentError is storeError in the words of this page.
 func deploymentError(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return &HTTPError{Status: http.StatusNotFound, Message: "there is no such deployment or baseline",
-			Hint: "it may have been deleted; /fleet lists what there is", Err: err}
+		return refuse(http.StatusNotFound, "deployment_unknown", err)
 	}
 	return storeError(err)
 }

@@ -8,34 +8,78 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/stepscope/stepscope/views"
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
-// HTTPError is an error with two faces: Status, Message and Hint go to the
+// HTTPError is an error with two faces: Status and the words of Code go to the
 // client, Err stays in the log. Handlers return it whenever the client can do
 // something about the failure; any other error is answered with a bare 500, so
 // that no path, query or driver text leaks by accident.
 type HTTPError struct {
-	Status  int    // HTTP status of the answer
-	Message string // what happened, for the reader
-	Hint    string // what to do next; may be empty
-	Err     error  // the cause, for the log only; may be nil
+	Status int    // HTTP status of the answer
+	Code   string // says which refusal this is, to programs and to the catalogue, which has its words in each language
+	Args   []any  // of those words; phrases among them are put into the reader's language
+	Err    error  // the cause, for the log only; may be nil
+}
+
+// refuse is how requests are refused. What happened and what to do are the
+// catalogue's "refuse.<code>" and "refuse.<code>.hint" with args in them; err is
+// the cause, for the log, or nil.
+func refuse(status int, code string, err error, args ...any) *HTTPError {
+	return &HTTPError{Status: status, Code: code, Args: args, Err: err}
+}
+
+// In is what happened and what to do next, which may be nothing, in a language.
+func (e *HTTPError) In(l i18n.Lang) (message, hint string) {
+	message, hint, ok := l.Refusal(e.Code, e.Args...)
+	if !ok {
+		message, hint, _ = l.Refusal("internal")
+	}
+	return message, hint
 }
 
 // Error joins the message and the cause; it is what the log shows.
 func (e *HTTPError) Error() string {
+	message, _ := e.In(i18n.English)
 	if e.Err == nil {
-		return e.Message
+		return message
 	}
-	return e.Message + ": " + e.Err.Error()
+	return message + ": " + e.Err.Error()
 }
 
 // Unwrap gives errors.Is and errors.As access to the cause.
 func (e *HTTPError) Unwrap() error { return e.Err }
 
-// errorBody is the JSON form of an error, the same on every API route.
-type errorBody struct {
+// words are a message and the next step.
+type words struct {
 	Error string `json:"error"`
 	Hint  string `json:"hint,omitempty"`
+}
+
+// errorBody is the JSON form of an error, the same on every API route: in
+// English, by its code and parameters for programs, and in the pages' other
+// language for their scripts.
+type errorBody struct {
+	words
+	Code   string   `json:"code,omitempty"`
+	Params []string `json:"params,omitempty"`
+	ZH     *words   `json:"zh,omitempty"`
+}
+
+func (e *HTTPError) body() errorBody {
+	b := errorBody{Code: e.Code, Params: i18n.English.Words(e.Args), ZH: &words{}}
+	b.Error, b.Hint = e.In(i18n.English)
+	b.ZH.Error, b.ZH.Hint = e.In(i18n.Chinese)
+	return b
+}
+
+// failure is the error as a page shows it.
+func (e *HTTPError) failure(l i18n.Lang) *views.Failure {
+	f := &views.Failure{Status: e.Status}
+	f.Message, f.Hint = e.In(l)
+	return f
 }
 
 // asHTTPError turns whatever a handler or the router returned into what the
@@ -46,26 +90,16 @@ func asHTTPError(err error) *HTTPError {
 		return he
 	}
 	var ee *echo.HTTPError
-	if errors.As(err, &ee) {
-		return &HTTPError{Status: ee.Code, Message: strings.ToLower(http.StatusText(ee.Code)), Hint: routerHint(ee.Code), Err: ee.Internal}
+	if !errors.As(err, &ee) {
+		return refuse(http.StatusInternalServerError, "internal", err)
 	}
-	return &HTTPError{
-		Status:  http.StatusInternalServerError,
-		Message: "the server failed to answer this request",
-		Hint:    "the server's log has the cause; try again",
-		Err:     err,
-	}
-}
-
-// routerHint is the next step after the router refused a request.
-func routerHint(status int) string {
-	switch status {
+	switch ee.Code {
 	case http.StatusNotFound:
-		return "check the address"
+		return refuse(ee.Code, "no_page", ee.Internal)
 	case http.StatusMethodNotAllowed:
-		return "use a method that the Allow header names"
+		return refuse(ee.Code, "method", ee.Internal)
 	}
-	return "correct the request"
+	return refuse(ee.Code, "http", ee.Internal, strings.ToLower(http.StatusText(ee.Code)))
 }
 
 // wantsJSON says whether an error of this request is read by a program: every
@@ -100,7 +134,7 @@ func (s *Server) handleError(err error, c echo.Context) {
 		return
 	}
 	if wantsJSON(r) {
-		_ = c.JSON(he.Status, errorBody{Error: he.Message, Hint: he.Hint})
+		_ = c.JSON(he.Status, he.body())
 		return
 	}
 	if err := s.renderError(c, he); err != nil && r.Context().Err() == nil { // a reader that left misses nothing

@@ -32,7 +32,7 @@ type example struct {
 // reader unpacks it itself and the browser must not.
 func (x *example) serve(c echo.Context) error {
 	if x.write == nil {
-		return &HTTPError{Status: http.StatusNotFound, Message: "this server has no example trace"}
+		return refuse(http.StatusNotFound, "no_example", nil)
 	}
 	gz, etag, err := x.get(c.Request().Context())
 	if err != nil {

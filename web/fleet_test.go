@@ -175,8 +175,8 @@ func TestDeploymentsAreEditedWithoutScript(t *testing.T) {
 	}
 	bad("/deployments/edit", url.Values{"name": {"fine"}, "labels": {"novalue"}}, 400, "is no key=value")
 	bad("/deployments/edit", url.Values{"name": {"fine"}, "labels": {"a=1,a=2"}}, 400, "stands there twice")
-	bad("/deployments/edit", url.Values{"name": {"fine"}, "gpus": {"1.5"}}, 400, "GPUs can't be used")
-	bad("/deployments/edit", url.Values{"name": {"fine"}, "peak": {"NaN"}}, 400, "peak TFLOP/s can't be used")
+	bad("/deployments/edit", url.Values{"name": {"fine"}, "gpus": {"1.5"}}, 400, "number of GPUs can't be used")
+	bad("/deployments/edit", url.Values{"name": {"fine"}, "peak": {"NaN"}}, 400, "peak of a card can't be used")
 	bad("/deployments/edit", url.Values{"name": {"nobody"}}, 404, "no such deployment")
 	if res, _ := s.form("/deployments/edit", url.Values{"name": {"fine"}, "back": {"//evil.example/"}}); res.Header.Get("Location") != "/deployments/fine?done=saved" {
 		t.Errorf("a form led to %q", res.Header.Get("Location"))
@@ -233,14 +233,17 @@ func TestBaselinesComeAndGoAndComeBack(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Name != "before" || all[0].Note != "build 11" || time.Duration(all[0].To-all[0].From) != time.Hour {
 		t.Errorf("after undoing: %+v, %v", all, err)
 	}
-	for field, value := range map[string]string{"from": "yesterday", "to": "2026-03-01T09:00:00Z", "label": " "} {
+	for _, c := range [...]struct{ field, value, says string }{
+		{"from", "yesterday", "start is no time: “yesterday”"}, {"to", "2026-03-01T09:00:00Z", "ends before it begins"},
+		{"label", " ", "has no name"}, {"label", "before", "has a baseline “before” already"},
+	} {
 		broken := url.Values{}
 		for k, v := range form {
 			broken[k] = v
 		}
-		broken.Set(field, value)
-		if res, body := s.form("/baselines/put", broken); res.StatusCode != 400 || !strings.Contains(text(body), "can't be used") {
-			t.Errorf("%s %q: %d %.200s", field, value, res.StatusCode, text(body))
+		broken.Set(c.field, c.value)
+		if res, body := s.form("/baselines/put", broken); res.StatusCode != 400 || !strings.Contains(text(body), c.says) {
+			t.Errorf("%s %q: %d %.400s", c.field, c.value, res.StatusCode, text(body))
 		}
 	}
 }

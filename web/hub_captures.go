@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
 	"github.com/stepscope/stepscope/collector/wire"
 	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
 const (
@@ -240,6 +242,11 @@ func applyUpdate(c, u store.Capture, now time.Time) (store.Capture, error) {
 	return c, nil
 }
 
+// stateWord is a state in the reader's language.
+func stateWord(s store.CaptureState) i18n.Phrase {
+	return i18n.Phrase{Key: "capturestate." + string(s)}
+}
+
 func isTraceID(id string) bool { return isHex(id, 64) }
 
 // saveCapture stores a capture's new state and tells everybody.
@@ -274,8 +281,7 @@ func (h *Hub) CancelCapture(ctx context.Context, id int64, by string) (store.Cap
 		if err != nil {
 			return c, err
 		}
-		return c, &HTTPError{Status: 409, Message: fmt.Sprintf("this capture is %s already", c.State),
-			Hint: "there is nothing left to cancel; a stored trace can be deleted at /traces", Err: store.ErrInvalid}
+		return c, refuse(http.StatusConflict, "capture_done", store.ErrInvalid, stateWord(c.State))
 	}
 	c, now := a.Capture, h.opt.Now()
 	a.cancelBy = cleanText(by, maxCollector)

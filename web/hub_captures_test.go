@@ -12,6 +12,7 @@ import (
 	"github.com/stepscope/stepscope/collector/wire"
 	"github.com/stepscope/stepscope/store"
 	"github.com/stepscope/stepscope/store/storetest"
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
 // ask requests captures as a page would.
@@ -164,7 +165,7 @@ func TestACaptureNobodyHasIsCancelledAtOnce(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	var he *HTTPError
-	if _, err := r.CancelCapture(t.Context(), made[0].ID, "x"); !errors.As(err, &he) || he.Status != http.StatusConflict || he.Message != "this capture is cancelled already" {
+	if _, err := r.CancelCapture(t.Context(), made[0].ID, "x"); !errors.As(err, &he) || he.Status != http.StatusConflict || he.Code != "capture_done" {
 		t.Errorf("again: %v", err)
 	}
 	if start, cancel := r.commands(t.Context(), "c"); len(start)+len(cancel) != 0 {
@@ -194,7 +195,11 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		t.Helper()
 		_, err := r.ask(q)
 		var he *HTTPError
-		if !errors.As(err, &he) || he.Status != status || !strings.Contains(he.Message, says) || he.Hint == "" || !errors.Is(err, store.ErrInvalid) {
+		if !errors.As(err, &he) || he.Status != status || !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("%v; want %d with ErrInvalid", err, status)
+			return
+		}
+		if message, hint := he.In(i18n.English); !strings.Contains(message, says) || hint == "" {
 			t.Errorf("%v; want %d with %q, a hint, and ErrInvalid", err, status, says)
 		}
 	}
@@ -202,11 +207,11 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	f(400, "steps is 51", wire.CaptureRequest{Steps: 51})
 	f(400, "steps is -1", wire.CaptureRequest{Steps: -1})
 	for _, dir := range []string{"traces", "./x", "/a/../b", "/a/", "//a", "/a\nb", "/" + strings.Repeat("x", maxPath)} {
-		f(400, "output_dir", wire.CaptureRequest{OutputDir: dir})
+		f(400, "folder for the trace", wire.CaptureRequest{OutputDir: dir})
 	}
 	f(400, "513 engines", wire.CaptureRequest{Engines: make([]string, 513)})
-	f(404, `no deployment "x"`, wire.CaptureRequest{Deployment: "x"})
-	f(404, `has no engine "rank7"`, only("rank0", "rank7"))
+	f(404, "no deployment “x”", wire.CaptureRequest{Deployment: "x"})
+	f(404, `has no engine “rank7”`, only("rank0", "rank7"))
 	// 3 engines × 25 steps × 4.9 MB = 367.5 MB = 350.475 MiB
 	f(507, "about 350.48 MiB", wire.CaptureRequest{Steps: 25})
 	f(409, "no sequence is running on rank2", only("rank0", "rank2"))
@@ -217,19 +222,19 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	// All or none: rank0 is busy, so rank1 is not captured either.
 	made, err := r.ask(only("rank0"))
 	r.must(err)
-	f(409, `"rank0" is being captured already`, only("rank0", "rank1"))
+	f(409, `“rank0” is being captured already`, only("rank0", "rank1"))
 	r.must(r.update("c", store.Capture{ID: made[0].ID, State: store.Asked}))
 	r.pass(10 * time.Second)
 	r.must(r.update("c", store.Capture{ID: made[0].ID, State: store.Failed}))
 	r.pass(59 * time.Second)
-	f(429, `"rank0" was captured a moment ago`, only("rank0"))
+	f(429, `“rank0” was captured a moment ago`, only("rank0"))
 	r.restart() // the cool-down is known from the store
 	r.must(r.Report(t.Context(), wire.Report{Collector: "c", Targets: []wire.Target{{CanCapture: true, Health: wire.Up, Engines: []store.EngineKey{key("rank0")}}}}))
 	f(429, "a moment ago", only("rank0"))
 	r.pass(time.Second)
 	_, err = r.ask(only("rank0"))
 	r.must(err)
-	f(409, `"rank1" can't be captured: no collector reports`, only("rank1"))
+	f(409, `“rank1” can't be captured: no collector reports`, only("rank1"))
 }
 
 func TestIdleEnginesAreCapturedWithForce(t *testing.T) {

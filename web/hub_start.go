@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepscope/stepscope/collector/wire"
 	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
 // Bounds of a request for captures.
@@ -74,8 +75,7 @@ func (h *Hub) StartCaptures(ctx context.Context, q wire.CaptureRequest) ([]store
 		return nil, err
 	}
 	if len(known) == 0 {
-		return nil, &HTTPError{Status: http.StatusNotFound, Message: fmt.Sprintf("there is no deployment %q with engines", q.Deployment),
-			Hint: "the fleet page lists the deployments", Err: store.ErrInvalid}
+		return nil, refuse(http.StatusNotFound, "capture_deployment", store.ErrInvalid, clip(q.Deployment, 80))
 	}
 	chosen, err := h.choose(q, known)
 	if err != nil {
@@ -93,8 +93,7 @@ func (h *Hub) StartCaptures(ctx context.Context, q wire.CaptureRequest) ([]store
 		return nil, err
 	}
 	if len(idle) > 0 && !q.Force {
-		return nil, &HTTPError{Status: http.StatusConflict, Message: (&IdleError{idle}).Error(),
-			Hint: `wait for load, or ask again with "force": true`, Err: &IdleError{idle}}
+		return nil, refuse(http.StatusConflict, "capture_idle", &IdleError{idle}, listed(idle))
 	}
 	now := h.opt.Now().UTC()
 	var b [8]byte
@@ -141,23 +140,22 @@ func (h *Hub) undo(ctx context.Context, made []store.Capture) (err error) {
 
 // checkRequest refuses what no engine could do and fills in the default.
 func checkRequest(q *wire.CaptureRequest) error {
-	refuse := func(message, hint string) error {
-		return &HTTPError{Status: http.StatusBadRequest, Message: message, Hint: hint, Err: store.ErrInvalid}
+	bad := func(code string, args ...any) error {
+		return refuse(http.StatusBadRequest, code, store.ErrInvalid, args...)
 	}
 	if q.Steps == 0 {
 		q.Steps = defaultSteps
 	}
 	switch {
 	case q.Deployment == "":
-		return refuse("deployment is missing", `send {"deployment": name, "engines": [names], "steps": 20}`)
+		return bad("capture_what")
 	case q.Steps < 1 || q.Steps > maxSteps:
-		return refuse(fmt.Sprintf("steps is %d", q.Steps), fmt.Sprintf("give 1 to %d; %d are usual", maxSteps, defaultSteps))
+		return bad("capture_steps", q.Steps, maxSteps, defaultSteps)
 	case len(q.Engines) > maxEngines:
-		return refuse(fmt.Sprintf("%d engines at once", len(q.Engines)), fmt.Sprintf("name at most %d", maxEngines))
+		return bad("capture_engines", len(q.Engines), maxEngines)
 	case q.OutputDir != "" && (!path.IsAbs(q.OutputDir) || path.Clean(q.OutputDir) != q.OutputDir ||
 		len(q.OutputDir) > maxPath || cleanText(q.OutputDir, maxPath) != q.OutputDir):
-		return refuse("output_dir is no clean absolute path",
-			"give a folder on the engine's node, such as /data/traces, without . or .. and without a slash at the end, or leave it out")
+		return bad("capture_folder")
 	}
 	q.Note = store.Meta{Note: q.Note}.Clean().Note
 	return nil
@@ -171,8 +169,8 @@ type route struct {
 
 // choose finds the engines that a request means and refuses those that can't be captured now.
 func (h *Hub) choose(q wire.CaptureRequest, known []store.Engine) ([]route, error) {
-	refuse := func(status int, message, hint string) error {
-		return &HTTPError{Status: status, Message: message, Hint: hint, Err: store.ErrInvalid}
+	no := func(status int, code string, args ...any) ([]route, error) {
+		return nil, refuse(status, code, store.ErrInvalid, args...)
 	}
 	var chosen []route
 	for _, e := range known {
@@ -181,25 +179,24 @@ func (h *Hub) choose(q wire.CaptureRequest, known []store.Engine) ([]route, erro
 			continue
 		}
 		collector, why := h.CanCapture(e.EngineKey)
-		if why != "" {
+		if why != nil {
 			if !named {
 				continue
 			}
-			return nil, refuse(http.StatusConflict, fmt.Sprintf("engine %q can't be captured: %s", e.Name, why), "the collector page shows each target's state and what to do")
+			return no(http.StatusConflict, "capture_engine", e.Name, *why)
 		}
 		chosen = append(chosen, route{e, collector})
 	}
 	for _, name := range q.Engines {
 		if !slices.ContainsFunc(chosen, func(r route) bool { return r.Name == name }) {
-			return nil, refuse(http.StatusNotFound, fmt.Sprintf("deployment %q has no engine %q", q.Deployment, name), "the deployment's page lists its engines")
+			return no(http.StatusNotFound, "capture_no_engine", q.Deployment, clip(name, 80))
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, refuse(http.StatusConflict, fmt.Sprintf("no engine of %q can be captured", q.Deployment),
-			"a collector must run that reaches the engines' profile interfaces; the collector page shows each target's state")
+		return no(http.StatusConflict, "capture_none", q.Deployment)
 	}
 	if len(chosen) > maxEngines {
-		return nil, refuse(http.StatusBadRequest, fmt.Sprintf("%q has %d engines", q.Deployment, len(chosen)), fmt.Sprintf("name at most %d of them", maxEngines))
+		return no(http.StatusBadRequest, "capture_engines", len(chosen), maxEngines)
 	}
 	now := h.opt.Now()
 	h.mu.Lock()
@@ -207,23 +204,22 @@ func (h *Hub) choose(q wire.CaptureRequest, known []store.Engine) ([]route, erro
 	for _, e := range chosen {
 		for _, a := range h.captures.active {
 			if a.Engine == e.EngineKey {
-				return nil, refuse(http.StatusConflict, fmt.Sprintf("engine %q is being captured already (capture %d, %s)", e.Name, a.ID, a.State), "wait for its end, or cancel it")
+				return no(http.StatusConflict, "capture_busy", e.Name, a.ID, stateWord(a.State))
 			}
 		}
 		if left := h.captures.ended[e.EngineKey].Add(h.opt.Cooldown).Sub(now); left > 0 {
-			return nil, refuse(http.StatusTooManyRequests, fmt.Sprintf("engine %q was captured a moment ago and recovers", e.Name),
-				fmt.Sprintf("each capture slows an engine down; ask again in %s", max(left.Round(time.Second), time.Second)))
+			return no(http.StatusTooManyRequests, "capture_recovers", e.Name, max(left.Round(time.Second), time.Second))
 		}
 	}
 	return chosen, nil
 }
 
 // CanCapture says which collector can capture an engine, else why none can.
-func (h *Hub) CanCapture(e store.EngineKey) (collector, why string) {
+func (h *Hub) CanCapture(e store.EngineKey) (collector string, why *i18n.Phrase) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.opt.Now()
-	why = "no collector reports a profile interface of it"
+	why = &i18n.Phrase{Key: "uncapturable.no_profile"}
 	var newest time.Time
 	for name, s := range h.collectors {
 		i, ok := s.targets[e]
@@ -232,21 +228,21 @@ func (h *Hub) CanCapture(e store.EngineKey) (collector, why string) {
 		}
 		if now.Sub(s.seen) > goneAfter {
 			if collector == "" {
-				why = fmt.Sprintf("its collector %q has not been heard since %s", name, s.seen.UTC().Format(time.RFC3339))
+				why = &i18n.Phrase{Key: "uncapturable.gone", Args: []any{name, s.seen.UTC().Format(time.DateTime)}}
 			}
 			continue
 		}
 		if t := s.report.Targets[i]; t.Health == wire.Down {
 			if collector == "" {
-				why = fmt.Sprintf("its profile interface %s can't be reached", t.ProfileAddr)
+				why = &i18n.Phrase{Key: "uncapturable.down", Args: []any{t.ProfileAddr}}
 				if t.Problem != nil {
-					why = t.Problem.What
+					why = problemPhrase(*t.Problem)
 				}
 			}
 			continue
 		}
 		if collector == "" || s.reported.After(newest) {
-			collector, why, newest = name, "", s.reported
+			collector, why, newest = name, nil, s.reported
 		}
 	}
 	return collector, why
@@ -259,9 +255,7 @@ func (h *Hub) checkRoom(ctx context.Context, need int64) error {
 		return err
 	}
 	if u.Quota > 0 && u.Bytes+max(need, 1) > u.Quota {
-		return &HTTPError{Status: http.StatusInsufficientStorage,
-			Message: fmt.Sprintf("the store has no room for these traces: %s of %s are in use, and about %s would come", sizeText(u.Bytes), sizeText(u.Quota), sizeText(need)),
-			Hint:    "delete traces that nobody needs, capture fewer steps or engines, or start the server with a larger --quota", Err: store.ErrInvalid}
+		return refuse(http.StatusInsufficientStorage, "capture_room", store.ErrInvalid, sizeText(u.Bytes), sizeText(u.Quota), sizeText(need))
 	}
 	return nil
 }
@@ -287,4 +281,9 @@ func (h *Hub) idle(ctx context.Context, chosen []route) (names []string, err err
 		}
 	}
 	return names, nil
+}
+
+// problemPhrase is what a problem says, in the reader's language where its kind is known.
+func problemPhrase(p wire.Problem) *i18n.Phrase {
+	return &i18n.Phrase{Key: "uncapturable.said", Args: []any{p.What}}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stepscope/stepscope/store"
 	"github.com/stepscope/stepscope/store/sqlite"
 	"github.com/stepscope/stepscope/store/storetest"
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
 // rig is a hub over a real store with a clock that tests move.
@@ -201,18 +202,18 @@ func TestACollectorThatVanishesIsShownAsGone(t *testing.T) {
 	if c := r.Collectors()[0]; c.Gone || len(c.Report.Targets) != 1 {
 		t.Errorf("after 60 s: %+v", c)
 	}
-	if name, why := r.CanCapture(key("rank0")); name != "c" || why != "" {
-		t.Errorf("after 60 s: %q, %q", name, why)
+	if name, why := r.CanCapture(key("rank0")); name != "c" || why != nil {
+		t.Errorf("after 60 s: %q, %v", name, why)
 	}
 	r.pass(time.Second)
 	if c := r.Collectors()[0]; !c.Gone {
 		t.Error("after 61 s it is not gone")
 	}
-	if _, why := r.CanCapture(key("rank0")); why != `its collector "c" has not been heard since 2026-03-01T00:00:00Z` {
-		t.Errorf("after 61 s: %q", why)
+	if _, why := r.CanCapture(key("rank0")); why == nil || i18n.English.Say(*why) != "its collector c has not been heard since 2026-03-01 00:00:00 UTC" {
+		t.Errorf("after 61 s: %v", why)
 	}
-	if _, why := r.CanCapture(key("rank9")); why != "no collector reports a profile interface of it" {
-		t.Errorf("an unknown engine: %q", why)
+	if _, why := r.CanCapture(key("rank9")); why == nil || i18n.English.Say(*why) != "no collector reports a profile interface of it" {
+		t.Errorf("an unknown engine: %v", why)
 	}
 }
 
@@ -224,12 +225,12 @@ func TestAnEngineIsCapturedThroughACollectorThatReachesIt(t *testing.T) {
 			{Name: "p", Source: "profile", Health: h, CanCapture: true, ProfileAddr: "n:6070", Problem: problem, Engines: []store.EngineKey{key("rank0")}}}}))
 	}
 	report("a", wire.Down, &wire.Problem{What: "n:6070: connection refused"})
-	if _, why := r.CanCapture(key("rank0")); why != "n:6070: connection refused" {
-		t.Errorf("%q", why)
+	if _, why := r.CanCapture(key("rank0")); why == nil || i18n.Chinese.Say(*why) != "n:6070: connection refused" {
+		t.Errorf("%v", why)
 	}
 	report("b", wire.Up, nil)
-	if name, why := r.CanCapture(key("rank0")); name != "b" || why != "" {
-		t.Errorf("%q, %q; want b", name, why)
+	if name, why := r.CanCapture(key("rank0")); name != "b" || why != nil {
+		t.Errorf("%q, %v; want b", name, why)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -93,10 +94,12 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps
 // renderError sends the error page.
 func (s *Server) renderError(c echo.Context, he *HTTPError) error {
 	p := s.page(c, "", "error.title")
-	p.Title = p.Lang.T("error.title", http.StatusText(he.Status))
+	p.Title = p.Lang.T("error.title", strconv.Itoa(he.Status))
 	// The switches are links: they must not repeat a request that failed or wrote.
 	p.Path, p.Query = "/trace", nil
-	return s.render(c, he.Status, views.Error(p, views.Failure{Status: he.Status, Message: he.Message, Hint: he.Hint, Fleet: aboutDeployments(c.Request().URL.Path)}))
+	f := he.failure(p.Lang)
+	f.Fleet = aboutDeployments(c.Request().URL.Path)
+	return s.render(c, he.Status, views.Error(p, *f))
 }
 
 // aboutDeployments says whether an address is one of the fleet's.
@@ -110,11 +113,7 @@ func aboutDeployments(path string) bool {
 // address is checked here too, so that a bad link fails where it is read.
 func (s *Server) tracePage(c echo.Context) error {
 	if from := c.QueryParam("trace"); from != "" && !isOwnPath(from) {
-		return &HTTPError{
-			Status:  http.StatusBadRequest,
-			Message: "the page opens traces of this server only: ?trace= must be a path such as /api/traces/ID/content",
-			Hint:    "to open a file from elsewhere, save it and drop it on the page",
-		}
+		return refuse(http.StatusBadRequest, "own_traces", nil)
 	}
 	p := s.page(c, "trace", "trace.title")
 	cfg := views.TraceConfig{

@@ -58,13 +58,13 @@ func readRange(c echo.Context, now time.Time) (views.Range, error) {
 		r := views.Range{Key: "own"}
 		var err error
 		if r.From, err = formTime(from); err != nil {
-			return r, badTime("from", err)
+			return r, badTime("from", from)
 		}
 		if r.To, err = formTime(to); err != nil {
-			return r, badTime("to", err)
+			return r, badTime("to", to)
 		}
 		if !r.To.After(r.From) {
-			return r, badTime("to", fmt.Errorf("it is not after from"))
+			return r, refuse(http.StatusBadRequest, "time_order", nil)
 		}
 		return r, nil
 	}
@@ -75,9 +75,8 @@ func readRange(c echo.Context, now time.Time) (views.Range, error) {
 	return views.Range{Key: key, From: now.Add(-rangeLengths[key]), To: now}, nil
 }
 
-func badTime(field string, err error) error {
-	return &HTTPError{Status: http.StatusBadRequest, Message: "the address's " + field + " is no time: " + err.Error(),
-		Hint: "give from and to like 2026-11-29T10:00:00Z or in milliseconds since 1970, or range=1h", Err: err}
+func badTime(field, text string) error {
+	return refuse(http.StatusBadRequest, "time", nil, field, clip(text, 40))
 }
 
 // exactTime is how addresses carry a time: UTC, to the nanosecond.

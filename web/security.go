@@ -43,12 +43,7 @@ func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 	return func(c echo.Context) error {
 		if host := c.Request().Host; !isLoopbackHost(host) {
-			return &HTTPError{
-				Status:  http.StatusMisdirectedRequest,
-				Message: "this server answers to localhost and loopback addresses only",
-				Hint:    "open it as http://127.0.0.1 or http://localhost with its port",
-				Err:     errors.New("host " + host),
-			}
+			return refuse(http.StatusMisdirectedRequest, "host", errors.New("host "+host))
 		}
 		return next(c)
 	}
@@ -74,12 +69,7 @@ func (s *Server) checkOrigin() echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			if err := protection.Check(c.Request()); err != nil {
-				return &HTTPError{
-					Status:  http.StatusForbidden,
-					Message: "this request comes from another site",
-					Hint:    "send it from this server's own pages, or from a program",
-					Err:     err,
-				}
+				return refuse(http.StatusForbidden, "foreign", err)
 			}
 			return next(c)
 		}

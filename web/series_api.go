@@ -57,24 +57,22 @@ func (s *Server) series(c echo.Context) error {
 func (q seriesQuery) key() string { return fmt.Sprintf("%#v", q) }
 
 func (s *Server) readSeriesQuery(c echo.Context) (seriesQuery, error) {
-	bad := func(message, hint string) error {
-		return &HTTPError{Status: http.StatusBadRequest, Message: message, Hint: hint}
-	}
+	bad := func(code string, args ...any) error { return refuse(http.StatusBadRequest, code, nil, args...) }
 	params := c.QueryParams()
 	q := seriesQuery{deployment: c.QueryParam("deployment"), metrics: params["metric"], joined: c.QueryParam("agg") == "1", points: store.DefaultPoints}
 	if labels := params["label"]; len(labels) > 0 {
 		q.label, q.hasLabel = labels[0], true
 	}
 	if q.deployment == "" || len(q.metrics) == 0 {
-		return q, bad("deployment or metric is missing", "give ?deployment=NAME&metric=KEY")
+		return q, bad("series_what")
 	}
 	if len(q.metrics) > mostMetrics || slices.ContainsFunc(q.metrics, func(m string) bool { return m == "" || len(m) > maxMetricName }) {
-		return q, bad("these metrics can't be read at once", fmt.Sprintf("give 1 to %d keys", mostMetrics))
+		return q, bad("series_metrics", mostMetrics)
 	}
 	if text := c.QueryParam("points"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return q, bad("points is no number", fmt.Sprintf("give %d to %d", fewestPoints, mostPoints))
+			return q, bad("series_points", fewestPoints, mostPoints)
 		}
 		q.points = min(max((n+pointsStep-1)/pointsStep*pointsStep, fewestPoints), mostPoints)
 	}
@@ -85,14 +83,14 @@ func (s *Server) readSeriesQuery(c echo.Context) (seriesQuery, error) {
 	case "decode":
 		q.only = store.OnlyDecode
 	default:
-		return q, bad("only is neither prompt nor decode", "give only=prompt, only=decode or leave it out")
+		return q, bad("series_only")
 	}
 	switch x := c.QueryParam("x"); x {
 	case "", "time":
 	case "step":
 		q.steps = true
 	default:
-		return q, bad("x is neither time nor step", "give x=time or x=step")
+		return q, bad("series_x")
 	}
 	r, err := readRange(c, s.now())
 	if err != nil {

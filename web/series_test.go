@@ -290,5 +290,5 @@ func TestSeriesAPI(t *testing.T) {
 	f("deployment=d&metric=m&only=both", 400, "only=prompt")
 	f("deployment=d&metric=m&x=y", 400, "x=time")
 	f("deployment=d&metric=m&from=tomorrow&to=1", 400, "no time")
-	f("deployment=d&metric=m&from=2000&to=1000", 400, "not after")
+	f("deployment=d&metric=m&from=2000&to=1000", 400, "ends before it begins")
 }

@@ -245,10 +245,10 @@ func TestErrorsHaveTwoFaces(t *testing.T) {
 		t.Errorf("an error may be cached: %q", res.Header.Get("Cache-Control"))
 	}
 	res, body = s.do("GET", "/nowhere", nil, "Accept", "text/html", "Accept-Language", "zh")
-	if res.StatusCode != 404 || !strings.Contains(body, "没有这个页面") || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
+	if res.StatusCode != 404 || !strings.Contains(body, "该地址没有内容") || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
 		t.Errorf("the page for 404: %d %s", res.StatusCode, body)
 	}
-	if res, body := s.do("GET", "/api/nowhere", nil, "Accept", "text/html"); res.Header.Get("Content-Type") != "application/json" || !strings.Contains(body, `"error":"not found"`) {
+	if res, body := s.do("GET", "/api/nowhere", nil, "Accept", "text/html"); res.Header.Get("Content-Type") != "application/json" || !strings.Contains(body, `"error":"there is nothing at this address","hint":"check the address","code":"no_page"`) {
 		t.Errorf("the API answers %s %s", res.Header.Get("Content-Type"), body)
 	}
 }

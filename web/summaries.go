@@ -56,7 +56,7 @@ func (s *Summaries) Register(e *echo.Echo) {
 // failure stands in the place of a summary that can't be: the file is not a
 // trace, whatever its first bytes promised.
 type failure struct {
-	Failure errorBody `json:"failure"`
+	Failure words `json:"failure"`
 }
 
 var failurePrefix = []byte(`{"failure":`)
@@ -78,8 +78,7 @@ func (s *Summaries) get(c echo.Context) error {
 	b, err := s.st.Summary(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		c.Response().Header().Set("Retry-After", "3")
-		return &HTTPError{Status: http.StatusNotFound, Message: "this trace has no summary yet",
-			Hint: "it is being computed, which takes a few seconds for a large file; ask again", Err: err}
+		return refuse(http.StatusNotFound, "summary_pending", err)
 	}
 	if err != nil {
 		return storeError(err)
@@ -89,7 +88,7 @@ func (s *Summaries) get(c echo.Context) error {
 		if err := json.Unmarshal(b, &f); err != nil {
 			return err
 		}
-		return &HTTPError{Status: http.StatusUnprocessableEntity, Message: f.Failure.Error, Hint: f.Failure.Hint}
+		return refuse(http.StatusUnprocessableEntity, "summary_none", nil, f.Failure.Error, f.Failure.Hint)
 	}
 	// Bytes never change under an id, but a newer version may compute them anew.
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
@@ -145,7 +144,7 @@ func (s *Summaries) compute(ctx context.Context, id string) error {
 	var bad *trace.Error
 	if errors.As(err, &bad) {
 		s.log.Warn("a kept file is no trace that can be read", "trace", id, "name", t.Name, "error", err)
-		b, err = json.Marshal(failure{errorBody{Error: bad.Error(), Hint: bad.Hint}})
+		b, err = json.Marshal(failure{words{Error: bad.Error(), Hint: bad.Hint}})
 	}
 	if err != nil {
 		return err

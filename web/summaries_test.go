@@ -168,7 +168,7 @@ func TestNoSummaryLooksLikeAFailure(t *testing.T) {
 	if b := trace.Analyze(p, trace.AnalyzeOptions{}).AppendJSON(nil); bytes.HasPrefix(b, failurePrefix) {
 		t.Errorf("%s", b[:40])
 	}
-	b, err := json.Marshal(failure{errorBody{Error: "e"}})
+	b, err := json.Marshal(failure{words{Error: "e"}})
 	if err != nil || !bytes.HasPrefix(b, failurePrefix) {
 		t.Errorf("%s, %v", b, err)
 	}

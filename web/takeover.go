@@ -55,8 +55,7 @@ func (t *transfers) acquire(ctx context.Context, id string, stop func()) (releas
 		case <-other.done:
 		case <-time.After(100 * time.Millisecond): // it may have set a new deadline just then
 		case <-ctx.Done():
-			return nil, &HTTPError{Status: http.StatusLocked, Message: "another request is writing to this upload",
-				Hint: "try again in a moment", Err: ctx.Err()}
+			return nil, refuse(http.StatusLocked, "upload_busy", ctx.Err())
 		}
 	}
 }

@@ -30,11 +30,7 @@ func (s *Server) checkToken(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="stepscope"`)
-		return &HTTPError{
-			Status:  http.StatusUnauthorized,
-			Message: "changing anything on this server needs its token",
-			Hint:    "enter it at /login, or send it as Authorization: Bearer",
-		}
+		return refuse(http.StatusUnauthorized, "token", nil)
 	}
 }
 

@@ -77,8 +77,7 @@ func toJSON(t store.Trace) traceJSON {
 func hexParam(c echo.Context, digits int) (string, error) {
 	id := c.Param("id")
 	if !isHex(id, digits) {
-		return "", &HTTPError{Status: http.StatusBadRequest, Message: "this is no id",
-			Hint: "an id has " + strconv.Itoa(digits) + " hexadecimal digits in lower case"}
+		return "", refuse(http.StatusBadRequest, "trace_id", nil, digits)
 	}
 	return id, nil
 }
@@ -106,8 +105,7 @@ func (h *TracesAPI) liveTrace(c echo.Context) (store.Trace, error) {
 		return t, storeError(err)
 	}
 	if !t.Live() {
-		return t, &HTTPError{Status: http.StatusNotFound, Message: "this trace was deleted",
-			Hint: "POST /api/traces/{id}/restore brings it back while its bytes are still there"}
+		return t, refuse(http.StatusNotFound, "trace_deleted", nil)
 	}
 	return t, nil
 }
@@ -117,8 +115,7 @@ func (h *TracesAPI) list(c echo.Context) error {
 	if s := c.QueryParam("limit"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > store.MaxPage {
-			return &HTTPError{Status: http.StatusBadRequest, Message: "limit is no number of traces",
-				Hint: "give 1 to " + strconv.Itoa(store.MaxPage)}
+			return refuse(http.StatusBadRequest, "limit", nil, store.MaxPage)
 		}
 		q.Limit = n
 	}
@@ -165,8 +162,7 @@ func (h *TracesAPI) checkLength(ctx context.Context, n int64) error {
 	}
 	u, err := h.st.Usage(ctx)
 	if err == nil && u.Quota > 0 && n > u.Quota {
-		return &HTTPError{Status: http.StatusRequestEntityTooLarge, Message: "the file is larger than all that may be kept here, " + sizeText(u.Quota),
-			Hint: "compress it with gzip, profile fewer steps, or start the server with a larger --quota", Err: store.ErrTooLarge}
+		return refuse(http.StatusRequestEntityTooLarge, "over_quota", store.ErrTooLarge, sizeText(u.Quota))
 	}
 	return err
 }
@@ -200,8 +196,10 @@ func (h *TracesAPI) edit(c echo.Context) error {
 		}
 	}
 	if err != nil {
-		return &HTTPError{Status: http.StatusBadRequest, Message: "the body can't be read: " + err.Error(),
-			Hint: `send {"name":…,"label":…,"note":…}, each of them optional`, Err: err}
+		return refuse(http.StatusBadRequest, "trace_edit", err, err)
+	}
+	if err := checkPatch(store.Patch(body)); err != nil {
+		return err
 	}
 	t, err := h.st.UpdateTrace(c.Request().Context(), id, store.Patch(body))
 	if err != nil {

@@ -70,10 +70,21 @@ func (s *Server) editTrace(c echo.Context) error {
 	}
 	name, label, note := form.Get("name"), form.Get("label"), form.Get("note")
 	patch := store.Patch{Name: &name, Label: &label, Note: &note}
+	if err := checkPatch(patch); err != nil {
+		return err
+	}
 	if _, err := s.cfg.Store.UpdateTrace(c.Request().Context(), c.Param("id"), patch); err != nil {
 		return storeError(err)
 	}
 	return toList(c, "done", "saved")
+}
+
+// checkPatch refuses to take a trace's name away; Clean leaves nothing of some.
+func checkPatch(p store.Patch) error {
+	if p.Name != nil && (store.Meta{Name: *p.Name}).Clean().Name == "" {
+		return refuse(http.StatusBadRequest, "trace_name", nil)
+	}
+	return nil
 }
 
 // toList leads a browser from a form to the list.
@@ -91,7 +102,7 @@ func readForm(c echo.Context) (url.Values, error) {
 		if errors.As(err, &large) {
 			status = http.StatusRequestEntityTooLarge
 		}
-		return nil, &HTTPError{Status: status, Message: "the form can't be read", Hint: "shorten it and send it again", Err: err}
+		return nil, refuse(status, "form", err)
 	}
 	return r.PostForm, nil
 }

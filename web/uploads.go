@@ -51,8 +51,7 @@ func (h *TracesAPI) tus(next echo.HandlerFunc) echo.HandlerFunc {
 		header.Set("Tus-Resumable", tusVersion)
 		if c.Request().Header.Get("Tus-Resumable") != tusVersion {
 			header.Set("Tus-Version", tusVersion)
-			return &HTTPError{Status: http.StatusPreconditionFailed, Message: "this is no tus " + tusVersion + " request",
-				Hint: "send Tus-Resumable: " + tusVersion + ", or use PUT /api/traces, which needs no protocol"}
+			return refuse(http.StatusPreconditionFailed, "tus_version", nil, tusVersion)
 		}
 		return next(c)
 	}
@@ -68,8 +67,7 @@ func (h *TracesAPI) overriddenUpload(c echo.Context) error {
 	case http.MethodHead:
 		return h.headUpload(c)
 	}
-	return &HTTPError{Status: http.StatusMethodNotAllowed, Message: "an upload takes no POST",
-		Hint: "use PATCH, HEAD or DELETE, or name it in X-HTTP-Method-Override"}
+	return refuse(http.StatusMethodNotAllowed, "upload_method", nil)
 }
 
 func (h *TracesAPI) createUpload(c echo.Context) error {
@@ -130,8 +128,7 @@ func (h *TracesAPI) patchUpload(c echo.Context) error {
 	}
 	r := c.Request()
 	if r.Header.Get("Content-Type") != uploadBody {
-		return &HTTPError{Status: http.StatusUnsupportedMediaType, Message: "the body is no piece of an upload",
-			Hint: "send Content-Type: " + uploadBody}
+		return refuse(http.StatusUnsupportedMediaType, "upload_type", nil, uploadBody)
 	}
 	offset, err := headerInt(r, "Upload-Offset")
 	if err != nil {
@@ -150,8 +147,7 @@ func (h *TracesAPI) patchUpload(c echo.Context) error {
 	defer release()
 	u, err := h.st.AppendUpload(ctx, id, offset, r.Body)
 	if errors.Is(err, store.ErrTooLarge) {
-		return &HTTPError{Status: http.StatusRequestEntityTooLarge, Message: "more bytes came than Upload-Length announced",
-			Hint: "the file has grown; begin a new upload", Err: err}
+		return refuse(http.StatusRequestEntityTooLarge, "upload_grown", err)
 	}
 	if err != nil {
 		return storeError(err)
@@ -194,8 +190,7 @@ func setUpload(c echo.Context, u store.Upload) {
 func headerInt(r *http.Request, name string) (int64, error) {
 	n, err := strconv.ParseInt(r.Header.Get(name), 10, 64)
 	if err != nil || n < 0 {
-		return 0, &HTTPError{Status: http.StatusBadRequest, Message: name + " is missing or no number of bytes",
-			Hint: "send " + name + " with a whole number; unknown lengths can be sent with PUT /api/traces"}
+		return 0, refuse(http.StatusBadRequest, "upload_header", nil, name)
 	}
 	return n, nil
 }
@@ -206,8 +201,7 @@ func parseMetadata(s string) (m store.Meta, err error) {
 		key, value, _ := strings.Cut(strings.TrimSpace(pair), " ")
 		b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(value))
 		if err != nil {
-			return m, &HTTPError{Status: http.StatusBadRequest, Message: "Upload-Metadata is damaged: " + strconv.Quote(key) + " has no base64 value",
-				Hint: `write pairs such as "filename ZGVjb2RlLmpzb24=", with commas between them`, Err: err}
+			return m, refuse(http.StatusBadRequest, "upload_metadata", err, strconv.Quote(key))
 		}
 		switch key {
 		case "filename":

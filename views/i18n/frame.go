@@ -45,24 +45,11 @@ var frameTexts = map[string]text{
 	"common.megabytes": {"MB = 10⁶ bytes", "MB = 10⁶ 字节"},
 }
 
-// errorTexts are the titles and hints of the error pages, by HTTP status.
+// errorTexts are the words around what an error page says.
 var errorTexts = map[string]text{
 	"error.title":     {"Error {0}", "错误 {0}"},
-	"error.400":       {"The request makes no sense to this server.", "服务器无法理解该请求。"},
-	"error.401":       {"This needs the server's token.", "此操作需要服务器的令牌。"},
-	"error.403":       {"This request was refused.", "该请求被拒绝。"},
-	"error.404":       {"There is no such page, deployment or trace.", "没有这个页面、部署或 trace。"},
-	"error.405":       {"This address does not take that kind of request.", "该地址不支持这种请求。"},
-	"error.413":       {"That is larger than this server takes.", "内容超过了服务器的上限。"},
-	"error.421":       {"This server does not answer to that name.", "此服务器不接受该主机名。"},
-	"error.503":       {"A part of this server is not there.", "此服务缺少一个部分。"},
-	"error.other":     {"The server failed to answer this request.", "服务器未能完成该请求。"},
-	"error.hint.404":  {"Open a trace, or look through the kept ones.", "可以打开一个 trace，或查看已保存的 trace。"},
-	"error.hint.500":  {"The server's log has the cause; try again.", "原因见服务器日志；请重试。"},
-	"error.details":   {"What the server says", "服务器的说明"},
-	"error.next":      {"What to do", "下一步"},
 	"error.go_fleet":  {"Fleet", "集群"},
 	"error.go_trace":  {"Open a trace", "打开 trace"},
-	"error.go_traces": {"Kept traces", "已保存的 trace"},
+	"error.go_traces": {"Kept traces", "已存的 trace"},
 	"error.go_login":  {"Enter the token", "输入令牌"},
 }

@@ -29,9 +29,9 @@ func TestEveryKeyHasBothLanguages(t *testing.T) {
 // built at run time are named by their prefix.
 func TestTemplatesAndCatalogueAgree(t *testing.T) {
 	used := map[string]bool{}
-	prefixes := []string{"col.", "def.", "block.", "note.", "nav.", "theme.", "error.", "login.",
+	prefixes := []string{"col.", "def.", "block.", "note.", "nav.", "theme.", "login.",
 		"health.", "reason.", "rule.", "better.", "role.", "fleet.count_", "range.", "figure.", "short.",
-		"verdict.", "story.", "event.", "part.", "plot.", "group.", "capture.n_", "compare.show_", "compare.left_", "compare.per_", "compare.steps_", "compare.align_", "fairlevel.", "verdictword.", "collector.sum", "capturestate.", "collstate.", "target."}
+		"verdict.", "story.", "event.", "part.", "plot.", "group.", "capture.n_", "compare.show_", "compare.left_", "compare.per_", "compare.steps_", "compare.align_", "fairlevel.", "verdictword.", "collector.sum", "capturestate.", "collstate.", "target.", "refuse.", "problem.", "uncapturable."}
 	call := regexp.MustCompile(`[.(\s](?:t|T|page)\([^"()]*"([a-z0-9_.]+)"\s*([+,)])`)
 	files := 0
 	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
@@ -81,6 +81,60 @@ func TestTemplatesAndCatalogueAgree(t *testing.T) {
 		if !used[key] && !dynamic && key != "list.saved" && key != "list.restored" && key != "fleet.saved" && key != "fleet.restored" && key != "fleet.baseline" {
 			t.Errorf("%s: no page uses it", key)
 		}
+	}
+}
+
+// Every refusal of the server has words, and no words are left of one that is gone.
+func TestRefusalsHaveWords(t *testing.T) {
+	names, err := filepath.Glob("../../web/*.go")
+	if err != nil || len(names) < 30 {
+		t.Fatalf("%d files, %v", len(names), err)
+	}
+	// bad and no are refuse with some of its arguments given; fields are refused by the code that formNumber is given.
+	call := regexp.MustCompile(`\b(?:(?:refuse|bad|no)\([^"\n]*?|formNumber\(form\.Get\("\w+"\), )"([a-z_]+)"`)
+	phrase := regexp.MustCompile(`Key: "((?:refuse|uncapturable)\.[a-z_]+)"`)
+	used := map[string]bool{}
+	for _, name := range names {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range call.FindAllStringSubmatch(string(source), -1) {
+			if strings.HasSuffix(name, "_test.go") {
+				break
+			}
+			used["refuse."+m[1]] = true
+			if _, _, ok := English.Refusal(m[1]); !ok {
+				t.Errorf("%s refuses with %q, which has no words", name, m[1])
+			}
+		}
+		for _, m := range phrase.FindAllStringSubmatch(string(source), -1) {
+			used[m[1]] = true
+			if !Has(m[1]) {
+				t.Errorf("%s says %q, which has no words", name, m[1])
+			}
+		}
+	}
+	if len(used) < 60 {
+		t.Fatalf("found %d refusals: the search is broken", len(used))
+	}
+	for key := range refusalTexts {
+		if !used[strings.TrimSuffix(key, ".hint")] {
+			t.Errorf("%s: nobody refuses so", key)
+		}
+	}
+}
+
+func TestPhrasesInPhrases(t *testing.T) {
+	message, hint, ok := Chinese.Refusal("capture_engine", "rank0", Phrase{Key: "uncapturable.down", Args: []any{"n:6070"}})
+	if want := "无法采集引擎“rank0”：无法连接其 profile 接口 n:6070"; message != want || hint == "" || !ok {
+		t.Errorf("%q, %q, %v; want %q and a hint", message, hint, ok, want)
+	}
+	if got := English.Say(Phrase{Key: "refuse.capture_steps", Args: []any{51}}); got != "steps is 51" {
+		t.Errorf("a number: %q", got)
+	}
+	if _, _, ok := English.Refusal("no_such"); ok {
+		t.Error("an unknown code has words")
 	}
 }
 
