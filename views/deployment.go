@@ -101,10 +101,16 @@ func (d Plot) query() string {
 	return q.Encode()
 }
 
+// quantiles says whether the chart shows a histogram.
+func (d Plot) quantiles() bool { return d.Metrics[0].Kind == ledger.Histogram }
+
 // title is the chart's name.
 func (d Plot) title(p Page) string {
 	if d.Title != "" {
 		return harmless(d.Title)
+	}
+	if d.quantiles() {
+		return p.t("plot.quantiles", Words(p.Lang, d.Metrics[0].Name))
 	}
 	return harmless(Words(p.Lang, d.Metrics[0].Name))
 }
@@ -139,7 +145,7 @@ func (d Plot) unit(p Page) string { return d.unitPer(p, "plot.per_minute") }
 func (d Plot) stepUnit(p Page) string { return d.unitPer(p, "plot.per_steps") }
 
 func (d Plot) unitPer(p Page, per string) string {
-	m := d.Metrics[0]
+	m := charted(d.Metrics[0])
 	u := unitOf(p, m)
 	if m.Kind == ledger.Counter {
 		return p.t(per, u)
@@ -149,10 +155,21 @@ func (d Plot) unitPer(p Page, per string) string {
 
 // cellText says what a point of a chart is made of.
 func cellText(m ledger.Metric) string {
-	if m.Kind == ledger.Counter {
+	switch m.Kind {
+	case ledger.Counter:
 		return "plot.cell_counter"
+	case ledger.Histogram:
+		return "plot.cell_quantile"
 	}
 	return "plot.cell"
+}
+
+// counted is what the samples of a chart are, if they are no lines of an engine.
+func (d Plot) counted(p Page) string {
+	if !d.quantiles() {
+		return ""
+	}
+	return UnitName(p.Lang, d.Metrics[0].Counted)
 }
 
 // search is what the page's filter looks at.

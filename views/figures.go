@@ -83,6 +83,23 @@ func Scale(u ledger.Unit) float64 {
 	return 1
 }
 
+// QuantileScale is what a histogram's bounds are multiplied by to be shown: times
+// are told in ms, as the means beside them.
+func QuantileScale(m ledger.Metric) float64 {
+	if m.Unit == ledger.Seconds {
+		return 1000
+	}
+	return Scale(m.Unit)
+}
+
+// charted is a metric with the unit that its chart has: quantiles of times are in ms.
+func charted(m ledger.Metric) ledger.Metric {
+	if m.Kind == ledger.Histogram && m.Unit == ledger.Seconds {
+		m.Unit = ledger.Milliseconds
+	}
+	return m
+}
+
 // unitNames are the units whose names differ from what the metric table calls them.
 var unitNames = map[ledger.Unit][2]string{
 	ledger.StepsPerSecond:  {"steps/s", "步/s"},
@@ -99,6 +116,7 @@ var unitNames = map[ledger.Unit][2]string{
 	ledger.Ratio:           {"ratio", "比值"},
 	ledger.PerToken:        {"per verified token", "每验证 token"},
 	ledger.Flag:            {"0 or 1", "0 或 1"},
+	"steps":                {"steps", "步"}, // what some histograms count
 }
 
 // UnitName is how the pages write a unit.
@@ -178,6 +196,9 @@ func (f Figure) title(p Page) string {
 
 // ruleName says how the values of several engines become one.
 func ruleName(p Page, m ledger.Metric) string {
+	if m.Kind == ledger.Histogram {
+		return p.t("rule.buckets")
+	}
 	if m.Aggregate.Op == ledger.WeightedMean && m.Aggregate.By != "" {
 		by, ok := ledger.Lookup(m.Aggregate.By)
 		name := m.Aggregate.By

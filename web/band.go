@@ -74,7 +74,7 @@ func quantile(sorted []float64, q float64) float64 {
 
 // band is the spread over the engines in each cell in which one of them has samples.
 func (b *seriesBuilder) band(c *seriesColumn, r seriesRead, scale float64) *seriesBand {
-	out := &seriesBand{Steps: stepKind(r.only)}
+	out := &seriesBand{Steps: stepKind(r.only), Label: c.Label}
 	held := make([][]float64, len(c.laid))
 	for j, l := range c.laid {
 		held[j] = b.grid.held(l.cells)

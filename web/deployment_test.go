@@ -127,7 +127,7 @@ func TestPlotsFollowTheTable(t *testing.T) {
 			got = append(got, strings.TrimSpace(string(g.Group)+" "+p.Metrics[0].Key+" "+p.Label))
 		}
 	}
-	want := "throughput completion_TPS,latency TTFT_avg,timers cpu_cur a,timers cpu_cur b,my_hist_count,my_series"
+	want := "throughput completion_TPS,latency TTFT,latency TTFT_avg,timers cpu_cur a,timers cpu_cur b,my_hist_count,my_series"
 	if strings.Join(got, ",") != want {
 		t.Errorf("plots %s, want %s", strings.Join(got, ","), want)
 	}

@@ -40,10 +40,9 @@ func plotGroups(columns catalogue, kinds []string) []views.PlotGroup {
 	return groups
 }
 
-// charted says whether a metric has a chart of its own: histograms are shown by
-// their ready-made means, timers three in one.
+// charted says whether a metric has a chart of its own: timers stand three in one.
 func charted(m ledger.Metric) bool {
-	if m.Kind == ledger.Histogram || m.Unit == ledger.Flag && m.Aggregate.Op == ledger.Apart {
+	if m.Unit == ledger.Flag && m.Aggregate.Op == ledger.Apart {
 		return false
 	}
 	for _, parts := range timerParts {
@@ -60,6 +59,11 @@ const deepInfer = "deepinfer"
 func addPlots(g *views.PlotGroup, m ledger.Metric, columns catalogue, kinds []string) {
 	labels, has := columns[m.Key]
 	expected := slices.ContainsFunc(kinds, m.Engines.Has)
+	if m.Kind == ledger.Histogram {
+		// Its quantiles are drawn from its buckets, whose bounds are no lines of their own.
+		labels = nil
+		_, has = columns[m.Key+ledger.BucketSuffix]
+	}
 	switch parts := timerParts[m.Key]; {
 	case columns == nil && expected && parts == nil:
 		g.Plots = append(g.Plots, views.Plot{Metrics: []ledger.Metric{m}})
@@ -77,6 +81,7 @@ func addPlots(g *views.PlotGroup, m ledger.Metric, columns catalogue, kinds []st
 		}
 	case has:
 		g.Plots = append(g.Plots, views.Plot{Metrics: []ledger.Metric{m}, Labels: len(labels)})
+	case m.Kind == ledger.Histogram: // its mean is asked for, with the reason
 	case columns != nil && len(kinds) > 0 && (expected || m.Engines.Has(deepInfer) && m.Section != ledger.CPU && m.Section != ledger.CUDA):
 		// What only another kind of engine has is missed by nobody; what the ledger has is asked for.
 		g.Absent = append(g.Absent, views.Missing{Metric: m, Why: absentReason(kindFor(m, kinds), m, false)})

@@ -43,12 +43,15 @@ type seriesAnswer struct {
 	Times         [][2]int64 // over steps: when each cell was, ns; {0, 0} where nothing is
 }
 
-// seriesLine is one line. Values are as shown: shares in percent.
+// seriesLine is one line. Values are as shown: shares in percent, quantiles of
+// times in ms. A quantile's Low and High are the bounds of its bucket: −Inf where
+// only "at most Mean" is known of it, +Inf where only "more than Mean" is.
 type seriesLine struct {
 	Metric, Label, Engine string
 	Steps                 string // "prompt", "decode" or "": which steps
 	Cells                 []int
 	Mean, Low, High       []float64 // Low and High are empty where they would equal Mean
+	Counts                []int64   // of a quantile: the values it is of
 	Samples               int64
 	Outlier               bool
 }
@@ -57,7 +60,7 @@ type seriesLine struct {
 type seriesBand struct {
 	Cells                   []int
 	Min, P10, P50, P90, Max []float64
-	Steps                   string
+	Steps, Label            string
 }
 
 // outlier is an engine that is far from the others.
@@ -159,8 +162,12 @@ func (b *seriesBuilder) kinds() []store.Flags {
 func (b *seriesBuilder) wanted() []string {
 	keys := slices.Clone(b.q.metrics)
 	for _, key := range b.q.metrics {
-		if by := definition(key).Aggregate.By; by != "" {
-			keys = append(keys, by)
+		m := definition(key)
+		if m.Aggregate.By != "" {
+			keys = append(keys, m.Aggregate.By)
+		}
+		if m.Kind == ledger.Histogram {
+			keys = append(keys, key+ledger.BucketSuffix)
 		}
 	}
 	slices.Sort(keys)
@@ -176,6 +183,9 @@ func (b *seriesBuilder) build(answer *seriesAnswer) {
 	}
 	seen := map[int64]bool{}
 	for _, r := range b.dedupe() {
+		for _, m := range b.histograms() {
+			b.addQuantiles(answer, m, r, seen)
+		}
 		columns := b.columns(r.points, seen)
 		keep, more := largest(columns)
 		answer.More += more

@@ -140,9 +140,33 @@ type lineJSON struct {
 	Mean    []num  `json:"v"`
 	Low     []num  `json:"lo,omitempty"`
 	High    []num  `json:"hi,omitempty"`
+	// Of quantiles: the values each is of, and where only a bound is known: −1 at most v, 1 more than v.
+	Counts  []int64 `json:"n,omitempty"`
+	Clipped []int   `json:"clip,omitempty"`
+}
+
+// clipped says where a quantile lies under its histogram's first bound or above the last one; nil: nowhere.
+func (l *seriesLine) clipped() []int {
+	if l.Counts == nil {
+		return nil
+	}
+	out, any := make([]int, len(l.Mean)), false
+	for i := range min(len(l.Low), len(l.High)) {
+		switch {
+		case math.IsInf(l.Low[i], -1):
+			out[i], any = -1, true
+		case math.IsInf(l.High[i], 1):
+			out[i], any = 1, true
+		}
+	}
+	if !any {
+		return nil
+	}
+	return out
 }
 
 type bandJSON struct {
+	Label string `json:"label,omitempty"`
 	Steps string `json:"steps"`
 	Cells []int  `json:"i"`
 	Min   []num  `json:"min"`
@@ -173,10 +197,10 @@ func (a *seriesAnswer) encode() ([]byte, error) {
 	}{Start: a.X0, DX: a.DX, Cells: a.Cells, Lines: []lineJSON{}, Bands: []bandJSON{}, Engines: a.Engines, More: a.More, Samples: a.Samples, Outliers: []outlierJSON{}}
 	for _, l := range a.Lines {
 		out.Lines = append(out.Lines, lineJSON{Metric: l.Metric, Label: l.Label, Engine: l.Engine, Steps: l.Steps, Samples: l.Samples, Outlier: l.Outlier,
-			Cells: l.Cells, Mean: nums(l.Mean), Low: nums(l.Low), High: nums(l.High)})
+			Cells: l.Cells, Mean: nums(l.Mean), Low: nums(l.Low), High: nums(l.High), Counts: l.Counts, Clipped: l.clipped()})
 	}
 	for _, b := range a.Bands {
-		out.Bands = append(out.Bands, bandJSON{Steps: b.Steps, Cells: b.Cells, Min: nums(b.Min), P10: nums(b.P10), P50: nums(b.P50), P90: nums(b.P90), Max: nums(b.Max)})
+		out.Bands = append(out.Bands, bandJSON{Label: b.Label, Steps: b.Steps, Cells: b.Cells, Min: nums(b.Min), P10: nums(b.P10), P50: nums(b.P50), P90: nums(b.P90), Max: nums(b.Max)})
 	}
 	for _, o := range a.Outliers {
 		out.Outliers = append(out.Outliers, outlierJSON{o.Engine, num(o.Off)})

@@ -24,14 +24,8 @@ func largest(columns []*seriesColumn) ([]*seriesColumn, int) {
 // addColumn adds the lines of one column: joined, one for each engine, or a band.
 func (b *seriesBuilder) addColumn(answer *seriesAnswer, c *seriesColumn, r seriesRead, alone bool) {
 	scale := views.Scale(c.metric.Unit)
-	far := findOutliers(c.laid)
 	if alone {
-		for _, o := range far {
-			name := b.name(c, c.laid[o.at])
-			if !slices.ContainsFunc(answer.Outliers, func(x outlier) bool { return x.Engine == name }) {
-				answer.Outliers = append(answer.Outliers, outlier{name, o.off})
-			}
-		}
+		b.addOutliers(answer, c)
 	}
 	apart := c.metric.Aggregate.Op == ledger.Apart
 	if (b.q.joined || !alone) && !(apart && alone) && (len(c.laid) > 1 || b.q.joined) {
@@ -52,15 +46,31 @@ func (b *seriesBuilder) addColumn(answer *seriesAnswer, c *seriesColumn, r serie
 		return
 	}
 	if len(c.laid) > maxLines {
-		answer.Bands = append(answer.Bands, b.band(c, r, scale))
-		for _, o := range far {
-			answer.Lines = append(answer.Lines, b.line(c, c.laid[o.at], r, scale, true))
-		}
+		b.addSpread(answer, c, r, scale)
 		return
 	}
+	far := findOutliers(c.laid)
 	for i, l := range c.laid {
 		isFar := slices.ContainsFunc(far, func(o farEngine) bool { return o.at == i })
 		answer.Lines = append(answer.Lines, b.line(c, l, r, scale, isFar))
+	}
+}
+
+// addOutliers names the engines of a column that are far from the others.
+func (b *seriesBuilder) addOutliers(answer *seriesAnswer, c *seriesColumn) {
+	for _, o := range findOutliers(c.laid) {
+		name := b.name(c, c.laid[o.at])
+		if !slices.ContainsFunc(answer.Outliers, func(x outlier) bool { return x.Engine == name }) {
+			answer.Outliers = append(answer.Outliers, outlier{name, o.off})
+		}
+	}
+}
+
+// addSpread adds a band over a column's many engines, and the lines of the outliers.
+func (b *seriesBuilder) addSpread(answer *seriesAnswer, c *seriesColumn, r seriesRead, scale float64) {
+	answer.Bands = append(answer.Bands, b.band(c, r, scale))
+	for _, o := range findOutliers(c.laid) {
+		answer.Lines = append(answer.Lines, b.line(c, c.laid[o.at], r, scale, true))
 	}
 }
 
@@ -84,11 +94,14 @@ func (b *seriesBuilder) line(c *seriesColumn, l laidEngine, r seriesRead, scale 
 	if !spread {
 		line.Low, line.High = nil, nil
 	}
+	if c.metric.Kind != ledger.Histogram {
+		line.Counts = nil
+	}
 	return line
 }
 
 func (l *seriesLine) put(i int, k cell, scale float64) {
-	l.Cells = append(l.Cells, i)
+	l.Cells, l.Counts = append(l.Cells, i), append(l.Counts, k.n)
 	l.Mean, l.Low, l.High = append(l.Mean, k.mean*scale), append(l.Low, k.low*scale), append(l.High, k.high*scale)
 }
 
@@ -148,6 +161,7 @@ func (b *seriesBuilder) join(c *seriesColumn, r seriesRead, scale float64) (seri
 	if c.metric.Aggregate.Op == ledger.Sum {
 		line.Low, line.High = nil, nil
 	}
+	line.Counts = nil
 	return line, len(line.Cells) > 0
 }
 

@@ -74,8 +74,7 @@ func Quantile(buckets []Bucket, q float64) (Interval, bool) {
 	if !(all > 0) || math.IsInf(all, 1) {
 		return Interval{}, false
 	}
-	// Counts are whole, but sums of increases may be off by a rounding error.
-	rank := max(1, math.Ceil(q*all-1e-9))
+	rank := rankOf(q, all)
 	lo, below := math.Inf(-1), 0.0
 	for _, b := range buckets {
 		if !(b.N >= below) || b.Le <= lo {
@@ -88,3 +87,34 @@ func Quantile(buckets []Bucket, q float64) (Interval, bool) {
 	}
 	return Interval{}, false
 }
+
+// Estimate is where the q-quantile lies in its bucket if the bucket's values are spread
+// evenly over it, with the bucket itself. Under the first bound and above the last one
+// nothing more is known than that bound, which is v then. False: as of [Quantile], or
+// there is no finite bound.
+func Estimate(buckets []Bucket, q float64) (v float64, in Interval, ok bool) {
+	in, ok = Quantile(buckets, q)
+	switch {
+	case !ok || math.IsInf(in.Lo, -1) && math.IsInf(in.Hi, 1):
+		return math.NaN(), in, false
+	case math.IsInf(in.Lo, -1):
+		return in.Hi, in, true
+	case math.IsInf(in.Hi, 1):
+		return in.Lo, in, true
+	}
+	below, upTo := 0.0, 0.0
+	for _, b := range buckets {
+		if b.Le <= in.Lo {
+			below = b.N
+		}
+		if b.Le <= in.Hi {
+			upTo = b.N
+		}
+	}
+	rank := rankOf(q, buckets[len(buckets)-1].N)
+	return in.Lo + (in.Hi-in.Lo)*(rank-below)/(upTo-below), in, true
+}
+
+// rankOf is the nearest rank of a quantile among n values. Counts are whole, but sums of
+// increases may be off by a rounding error.
+func rankOf(q, n float64) float64 { return max(1, math.Ceil(q*n-1e-9)) }

@@ -94,3 +94,24 @@ func TestMergeAndBelow(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+func TestEstimate(t *testing.T) {
+	// 10 values: 2 up to 0.1, 5 more up to 0.2, 2 more up to 0.4, 1 above.
+	h := []Bucket{{0.1, 2}, {0.2, 7}, {0.4, 9}, {inf, 10}}
+	for _, c := range []struct{ q, want float64 }{
+		{0.2, 0.1},   // under the first bound: nothing more than that is known
+		{0.21, 0.12}, // rank 3, the first of 5 values in (0.1, 0.2]: 0.1 + 0.1·1/5
+		{0.5, 0.16},  // rank 5, the third: 0.1 + 0.1·3/5
+		{0.9, 0.4},   // rank 9, the second of 2 values in (0.2, 0.4]
+		{0.99, 0.4},  // above the last bound
+	} {
+		if got, _, ok := Estimate(h, c.q); !ok || math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("q %v: %v %v, want %v", c.q, got, ok, c.want)
+		}
+	}
+	for name, bad := range map[string][]Bucket{"none": nil, "only +Inf": {{inf, 10}}} {
+		if got, _, ok := Estimate(bad, 0.5); ok {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -49,6 +49,7 @@ var fleetTexts = map[string]text{
 	"short.avg_nextn_accept_rate": {"Draft acc.", "草稿接受"},
 	"short.MFU":                   {"MFU", "MFU"},
 
+	"rule.buckets":       {"buckets added over engines", "各引擎的桶相加"},
 	"rule.own":           {"each line by its own rule", "各线按各自规则合并"},
 	"rule.sum":           {"sum over engines", "各引擎之和"},
 	"rule.weighted_mean": {"mean over engines, each counted once", "各引擎的平均（等权）"},

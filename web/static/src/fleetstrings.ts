@@ -25,6 +25,9 @@ const en = {
     spread: "10–90 %",
     extremes: "extremes",
     samples: (n: string) => (n === "1" ? "1 sample" : `${n} samples`),
+    counted: (n: string, what: string) => `${what}: ${n}`,
+    clipped: (n: number) => `▽ at most, △ more than the last known bound: ${n} points`,
+    of: (n: string) => `of ${n}`,
     steps: "engine step",
   },
   mark: {
@@ -67,6 +70,9 @@ const zh: typeof en = {
     spread: "10–90 %",
     extremes: "极值",
     samples: (n) => `${n} 个样本`,
+    counted: (n, what) => `${what}：${n}`,
+    clipped: (n) => `▽ 不超过、△ 超出已知边界：${n} 个点`,
+    of: (n) => `共 ${n} 个值`,
     steps: "引擎步",
   },
   mark: {

@@ -5,7 +5,8 @@ import { role } from "./dom";
 import { t } from "./fleetstrings";
 import { integer, sig3 } from "./format";
 import { harmless } from "./names";
-import { last, look, placeOf, type Line, type Mark, type Series } from "./series";
+import { bound, lastAt, look, placeOf, type Line, type Mark, type Series } from "./series";
+import { bandName } from "./seriestext";
 
 /** What all charts of the page have in common. */
 export interface Asked {
@@ -163,7 +164,10 @@ export class PlotCard {
     if (series.bands.length > 0) parts.push(t.plot.band(series.engines));
     else if (asked.joined && series.lines.every((l) => l.engine === "")) parts.push(t.plot.joined(series.engines, this.figure.dataset["rule"] ?? ""));
     else parts.push(t.plot.engines(series.engines));
-    parts.push(t.plot.samples(integer(series.samples)));
+    const counted = this.figure.dataset["counted"] ?? "";
+    parts.push(counted === "" ? t.plot.samples(integer(series.samples)) : t.plot.counted(integer(series.samples), counted));
+    const clipped = series.lines.reduce((n, l) => n + (l.clip ?? []).filter((c) => c !== 0).length, 0);
+    if (clipped > 0) parts.push(t.plot.clipped(clipped));
     if (series.more > 0) parts.push(t.plot.more(series.more));
     const far = series.outliers.map((o) => `${harmless(o.engine)}${o.off === null ? "" : ` ${o.off > 0 ? "+" : "−"}${sig3(Math.abs(o.off) * 100)} %`}`);
     if (far.length > 0) parts.push(`${t.plot.outliers} ${far.join(", ")}`);
@@ -177,11 +181,11 @@ export class PlotCard {
   /** The legend as text beside the chart: it can be read aloud, and points at its line. */
   private drawLegend(series: Series): void {
     const lines = series.lines.length > 1 || series.bands.length > 0 || series.lines[0]?.steps !== "" ? series.lines : [];
-    const kinds = series.bands.filter((band) => band.steps !== "").map((band) => {
+    const kinds = series.bands.filter((band) => band.steps !== "" || band.label).map((band) => {
       const item = document.createElement("li");
       const mark = document.createElement("i");
       mark.style.borderTop = `2px solid ${look(0, band.steps).color}`;
-      item.append(mark, `${t.plot.median} · ${t.steps[band.steps] ?? band.steps}`);
+      item.append(mark, bandName(band));
       return item;
     });
     this.legend.replaceChildren(
@@ -192,8 +196,8 @@ export class PlotCard {
         const { color, dash } = look(placeOf(series, n), line.steps);
         mark.style.borderTop = `2px ${dash} ${color}`;
         const name = this.name(line);
-        const value = last(line);
-        item.append(mark, name.length > 44 ? `${name.slice(0, 28)}…${name.slice(-14)}` : name, " ", value === null ? "–" : sig3(value));
+        const k = lastAt(line);
+        item.append(mark, name.length > 44 ? `${name.slice(0, 28)}…${name.slice(-14)}` : name, " ", k < 0 ? "–" : `${bound(line, k)}${sig3(line.v[k]!)}`);
         item.title = name;
         if (line.outlier) item.className = "outlier";
         item.addEventListener("mouseenter", () => this.plot?.highlight(name));

@@ -5,7 +5,8 @@ import { Chart, type Skeleton } from "./chartbase";
 import { t } from "./fleetstrings";
 import { sig3 } from "./format";
 import { harmless } from "./names";
-import { axisNumber, heights, largest, look, near, placeOf, points, type Band, type Line, type Mark, type Point, type Series } from "./series";
+import { axisNumber, clipped, heights, largest, look, near, nearest, placeOf, points, type Band, type Line, type Mark, type Point, type Series } from "./series";
+import { bandName, valueText } from "./seriestext";
 
 export interface Drawing {
   series: Series;
@@ -26,6 +27,8 @@ export interface Drawing {
 const leastDrag = 5;
 /** Tooltips with more lines than this would cover the page. */
 const mostRows = 14;
+/** Marks of values of which only a bound is known are this far apart, in pixels. */
+const clipsApart = 14;
 /** With more lines, extremes around each would hide the others. */
 const spreadLines = 3;
 
@@ -166,6 +169,10 @@ export class LinePlot extends Chart {
       itemStyle: { color, opacity: faint ? 0.2 : 1 },
       emphasis: { disabled: true },
     });
+    for (const kind of [-1, 1] as const) {
+      const data = clipped(d.series, line, kind, Math.ceil((clipsApart / Math.max(1, this.area.clientWidth)) * d.series.cells));
+      if (data.length > 0) out.push({ ...quiet, data, symbol: "triangle", symbolRotate: kind < 0 ? 180 : 0, symbolSize: 7, showSymbol: true, showAllSymbol: true, lineStyle: { opacity: 0 }, itemStyle: { color, opacity: faint ? 0.2 : 1 } });
+    }
     return out;
   }
 
@@ -175,10 +182,10 @@ export class LinePlot extends Chart {
     const { series: s } = d;
     const reach = Math.max(s.dx * 1.5, (d.to - d.from) / 100);
     const rows = s.lines
-      .map((line) => ({ name: d.name(line), v: near(s, line, x, reach), lo: nearOf(s, line, line.lo, x, reach), hi: nearOf(s, line, line.hi, x, reach) }))
-      .filter((row) => row.v !== null)
-      .sort((a, b) => b.v! - a.v!);
-    const text = rows.slice(0, mostRows).map((r) => `${clip(r.name)}  ${sig3(r.v!)}${r.lo !== null && r.hi !== null && r.lo < r.hi ? `  (${sig3(r.lo)} – ${sig3(r.hi)})` : ""}`);
+      .map((line) => ({ line, k: nearest(s, line, x, reach) }))
+      .filter(({ k }) => k >= 0)
+      .sort((a, b) => b.line.v[b.k]! - a.line.v[a.k]!);
+    const text = rows.slice(0, mostRows).map(({ line, k }) => `${clip(d.name(line))}  ${valueText(line, k)}`);
     if (rows.length > mostRows) text.push("…");
     text.unshift(...s.bands.flatMap((band) => bandText(s, band, x, reach)));
     const marks = d.byStep ? [] : d.marks.filter((m) => m.from - s.dx <= x && x <= m.to + s.dx).slice(0, 3);
@@ -201,16 +208,11 @@ function clip(name: string): string {
   return safe.length <= 40 ? safe : `${safe.slice(0, 24)}…${safe.slice(-14)}`;
 }
 
-function nearOf(s: Series, line: Line, values: (number | null)[] | undefined, x: number, reach: number): number | null {
-  return values === undefined ? null : near(s, { i: line.i, v: values }, x, reach);
-}
-
 function bandText(s: Series, b: Band, x: number, reach: number): string[] {
   const at = (v: (number | null)[]) => near(s, { i: b.i, v }, x, reach);
   const [min, p10, p50, p90, max] = [at(b.min), at(b.p10), at(b.p50), at(b.p90), at(b.max)];
   if (min === null || p10 === null || p50 === null || p90 === null || max === null) return [];
-  const kind = b.steps === "" ? "" : ` · ${t.steps[b.steps] ?? b.steps}`;
-  return [`${t.plot.median}${kind}  ${sig3(p50)}`, `${t.plot.spread}  ${sig3(p10)} – ${sig3(p90)}`, `${t.plot.extremes}  ${sig3(min)} – ${sig3(max)}`];
+  return [`${bandName(b)}  ${sig3(p50)}`, `${t.plot.spread}  ${sig3(p10)} – ${sig3(p90)}`, `${t.plot.extremes}  ${sig3(min)} – ${sig3(max)}`];
 }
 
 const quiet = { type: "line", symbol: "none", silent: true, connectNulls: false, emphasis: { disabled: true }, tooltip: { show: false } };
@@ -233,7 +235,7 @@ function bandSeries(s: Series, b: Band): Option[] {
     area(stack, at(heights(b.min, b.p10)), color, 0.1),
     area(stack, at(heights(b.p10, b.p90)), color, 0.25),
     area(stack, at(heights(b.p90, b.max)), color, 0.1),
-    { type: "line", name: t.plot.median, data: at(b.p50), showSymbol: b.i.length <= 24, symbolSize: 4, symbol: "circle", connectNulls: false, color, lineStyle: { color, width: 1.6 }, emphasis: { disabled: true } },
+    { type: "line", name: bandName(b), data: at(b.p50), showSymbol: b.i.length <= 24, symbolSize: 4, symbol: "circle", connectNulls: false, color, lineStyle: { color, width: 1.6 }, emphasis: { disabled: true } },
   ];
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axisNumber, heights, largest, last, look, near, points, type Series } from "./series";
+import { axisNumber, bound, clipped, heights, largest, last, look, near, points, type Series } from "./series";
 
 const s: Series = { x0: 1000, dx: 10, cells: 4, lines: [], bands: [], engines: 1, more: 0, samples: 3, outliers: [] };
 
@@ -39,4 +39,18 @@ test("an axis has one unit, that of its largest value", () => {
   assert.equal(axisNumber(12_500, 12_000), "12.5 k");
   assert.equal(axisNumber(9000, 9500), "9000");
   assert.equal(axisNumber(-0.25, 1), "−0.25");
+});
+
+test("a quantile of which only a bound is known says so, and is marked every so many cells", () => {
+  const line = { metric: "TTFT", label: "p99", engine: "", steps: "", samples: 9, outlier: false, i: [0, 1, 2, 3], v: [400, 400, 400, 90], clip: [1, 1, 1, -1] };
+  assert.equal(bound(line, 0), "> ");
+  assert.equal(bound(line, 3), "≤ ");
+  assert.equal(bound({}, 0), "");
+  // Of cells 0, 1 and 2 the first and the one two cells later; their middles are x0 + (cell + 0.5)·10.
+  assert.deepEqual(clipped(s, line, 1, 2), [
+    [1005, 400],
+    [1025, 400],
+  ]);
+  assert.deepEqual(clipped(s, line, -1, 2), [[1035, 90]]);
+  assert.equal(largest({ ...s, lines: [{ ...line, hi: [null, null, null, 120] }] }), 400);
 });

@@ -13,9 +13,15 @@ export interface Line {
   v: (number | null)[];
   lo?: (number | null)[];
   hi?: (number | null)[];
+  /** Of a quantile: how many values it is of. */
+  n?: number[];
+  /** Of a quantile: −1 where it is at most v, 1 where it is more than v, and nothing else is known. */
+  clip?: number[];
 }
 
 export interface Band {
+  /** Of many engines' quantiles: which one. */
+  label?: string;
   steps: string;
   i: number[];
   min: (number | null)[];
@@ -69,28 +75,50 @@ export function heights(low: readonly (number | null)[], high: readonly (number 
   });
 }
 
-/** The value of a line nearest to x, no farther than reach; null: none there. */
-export function near(s: Series, line: Pick<Line, "i" | "v">, x: number, reach: number): number | null {
-  let best: number | null = null;
+/** The place in a line of the value nearest to x, no farther than reach; −1: none there. */
+export function nearest(s: Series, line: Pick<Line, "i" | "v">, x: number, reach: number): number {
+  let best = -1;
   let away = reach;
   line.i.forEach((cell, k) => {
-    const v = line.v[k];
     const d = Math.abs(xOf(s, cell) - x);
-    if (v !== null && v !== undefined && d <= away) {
+    if (typeof line.v[k] === "number" && d <= away) {
       away = d;
-      best = v;
+      best = k;
     }
   });
   return best;
 }
 
+/** That value; null: none there. */
+export function near(s: Series, line: Pick<Line, "i" | "v">, x: number, reach: number): number | null {
+  return line.v[nearest(s, line, x, reach)] ?? null;
+}
+
+/** "≤ " or "> " before value k of a line where only that is known of it. */
+export function bound(line: Pick<Line, "clip">, k: number): string {
+  return { [-1]: "≤ ", 1: "> " }[line.clip?.[k] ?? 0] ?? "";
+}
+
+/** The points of a line of which only a bound is known, no two of one kind nearer than so many cells. */
+export function clipped(s: Series, line: Line, kind: -1 | 1, apart: number): Point[] {
+  const out: Point[] = [];
+  let next = -Infinity;
+  line.i.forEach((cell, k) => {
+    if (line.clip?.[k] !== kind || cell < next) return;
+    out.push([xOf(s, cell), line.v[k] ?? null]);
+    next = cell + apart;
+  });
+  return out;
+}
+
 /** The last value of a line that is one. */
 export function last(line: Pick<Line, "v">): number | null {
-  for (let k = line.v.length - 1; k >= 0; k--) {
-    const v = line.v[k];
-    if (v !== null && v !== undefined) return v;
-  }
-  return null;
+  return line.v[lastAt(line)] ?? null;
+}
+
+/** Its place; −1: there is none. */
+export function lastAt(line: Pick<Line, "v">): number {
+  return line.v.findLastIndex((v) => typeof v === "number");
 }
 
 /** Okabe and Ito's colours, those of little contrast last. */
@@ -108,7 +136,7 @@ export function placeOf(s: Pick<Series, "bands">, n: number): number {
 export function largest(s: Series): number {
   let most = 0;
   const see = (values: readonly (number | null)[] | undefined) => values?.forEach((v) => (most = Math.max(most, Math.abs(v ?? 0))));
-  for (const line of s.lines) see(line.hi ?? line.v);
+  for (const line of s.lines) [line.hi, line.v].forEach(see);
   for (const band of s.bands) see(band.max);
   return most;
 }
