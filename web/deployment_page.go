@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -194,16 +195,21 @@ func verdict(d *deploymentState, now time.Time) []views.Reason {
 		return []views.Reason{{Key: "verdict.ended", Args: []string{time.Unix(0, newest).UTC().Format("2006-01-02 15:04:05")}}}
 	}
 	text := map[string]string{}
-	for _, m := range figureMetrics {
-		if f := joinedFigure(d, m); f.Value == f.Value && f.Metric.Key == m.Key {
+	for _, m := range slices.Concat(figureMetrics, otherFigures["completion_TPS"]) {
+		if f := joinedFigure(d, m); f.Value == f.Value {
 			text[m.Key] = views.Number(m.Unit, f.Value)
 		}
 	}
 	var out []views.Reason
 	say := func(key string, args ...string) { out = append(out, views.Reason{Key: key, Args: args}) }
-	if v, ok := text["completion_TPS"]; ok {
-		say("verdict.generates", strconv.Itoa(reporting), count, v)
-	} else {
+	for _, g := range [...]struct{ metric, key string }{
+		{"completion_TPS", "verdict.generates"}, {"completion_done_TPS", "verdict.generates_done"}, {"gen_throughput", "verdict.generates_logged"},
+	} {
+		if v, ok := text[g.metric]; ok && len(out) == 0 {
+			say(g.key, strconv.Itoa(reporting), count, v)
+		}
+	}
+	if len(out) == 0 {
 		say("verdict.quiet", strconv.Itoa(reporting), count)
 	}
 	for _, c := range [...]struct{ metric, key string }{

@@ -158,7 +158,21 @@ func TestDeploymentsShowATimeThatHasSomething(t *testing.T) {
 	}
 	f(2*time.Minute, time.Second, "live", 5*time.Minute)
 	f(12*time.Minute, time.Second, "15m", 15*time.Minute)
-	f(20*time.Minute, time.Second, "1h", time.Hour)
+	f(6*time.Minute, time.Second, "live", 5*time.Minute)  // of 15 min 9 would be empty
+	f(16*time.Minute, time.Second, "15m", 15*time.Minute) // of an hour 44 min would be empty
+	f(31*time.Minute, time.Second, "1h", time.Hour)       // 29 min are less than half
+	f(20*time.Minute, 12*time.Minute, "1h", time.Hour)    // the last 15 min hold 3 of its 8
 	f(400*time.Hour, 50*time.Minute, "1h", time.Hour)
 	f(400*time.Hour, 30*time.Hour, "own", time.Hour)
+}
+
+// An engine that counts tokens when requests end generates, too: the verdict says how that is counted.
+func TestVerdictNamesWhatStandsIn(t *testing.T) {
+	s := newSite(t, nil)
+	s.at(seedNow)
+	s.seed([]store.EngineInfo{engine("trt", "server", 0)}, []store.Column{{Metric: "completion_done_TPS"}}, []sample{{0, time.Second, -1, 0, []float64{40}}})
+	_, html := s.do("GET", "/deployments/trt", nil)
+	if got := text(html); !strings.Contains(got, "1 of 1 engine reports 40.0 generated tokens/s, counted when a request ends") {
+		t.Errorf("verdict: %.300s", got)
+	}
 }

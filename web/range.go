@@ -25,8 +25,9 @@ func namesRange(c echo.Context) bool {
 }
 
 // usefulRange is what a deployment's page shows whose address names no time: the
-// shortest range up to an hour that holds all there is, or the last hour of
-// samples where they ended longer ago.
+// shortest range up to an hour that holds all there is, or the next shorter one
+// where more than half of that would be empty; the last hour of samples where
+// they ended longer ago.
 func usefulRange(d *deploymentState, now time.Time) views.Range {
 	first, last := now, time.Time{}
 	for _, e := range d.engines {
@@ -44,12 +45,18 @@ func usefulRange(d *deploymentState, now time.Time) views.Range {
 	if !last.IsZero() && now.Sub(last) > longest {
 		return views.Range{Key: "own", From: last.Add(time.Second - longest).UTC(), To: last.Add(time.Second).UTC()}
 	}
-	for _, key := range views.RangeKeys {
-		if length := rangeLengths[key]; length >= now.Sub(first) && length <= longest {
-			return views.Range{Key: key, From: now.Add(-length), To: now}
+	key := defaultRange
+	for i, k := range views.RangeKeys {
+		if length, there := rangeLengths[k], now.Sub(first); length >= there && length <= longest {
+			key = k
+			// The shorter one must show at least half of it.
+			if i > 0 && there < length/2 && 2*(rangeLengths[views.RangeKeys[i-1]]-now.Sub(last)) >= last.Sub(first) {
+				key = views.RangeKeys[i-1]
+			}
+			break
 		}
 	}
-	return views.Range{Key: defaultRange, From: now.Add(-longest), To: now}
+	return views.Range{Key: key, From: now.Add(-rangeLengths[key]), To: now}
 }
 
 // readRange reads ?from=&to= or ?range= of an address.
