@@ -80,7 +80,7 @@ func Quantile(buckets []Bucket, q float64) (Interval, bool) {
 		if !(b.N >= below) || b.Le <= lo {
 			return Interval{}, false
 		}
-		if b.N >= rank || math.IsInf(b.Le, 1) {
+		if b.N >= rank-roundingError*all || math.IsInf(b.Le, 1) {
 			return Interval{lo, b.Le}, true
 		}
 		lo, below = b.Le, b.N
@@ -112,9 +112,12 @@ func Estimate(buckets []Bucket, q float64) (v float64, in Interval, ok bool) {
 		}
 	}
 	rank := rankOf(q, buckets[len(buckets)-1].N)
-	return in.Lo + (in.Hi-in.Lo)*(rank-below)/(upTo-below), in, true
+	return in.Lo + (in.Hi-in.Lo)*min(1, (rank-below)/(upTo-below)), in, true
 }
 
-// rankOf is the nearest rank of a quantile among n values. Counts are whole, but sums of
-// increases may be off by a rounding error.
-func rankOf(q, n float64) float64 { return max(1, math.Ceil(q*n-1e-9)) }
+// roundingError is how far sums of increases may be off, as a share of all values.
+const roundingError = 1e-9
+
+// rankOf is the nearest rank of a quantile among n values, which need not be whole:
+// Prometheus has histograms of fractions.
+func rankOf(q, n float64) float64 { return min(n, max(1, math.Ceil(q*n-roundingError*max(1, n)))) }

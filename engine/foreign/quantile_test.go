@@ -95,6 +95,28 @@ func TestMergeAndBelow(t *testing.T) {
 	}
 }
 
+// Counts that aren't whole, by nature or by rounding, put no quantile above the last bound.
+func TestQuantileOfFractions(t *testing.T) {
+	for _, h := range [][]Bucket{
+		{{1, 2.5}, {2, 5.5}, {inf, 5.5}},             // rank ⌈0.99 · 5.5⌉ = 6 is more than there are
+		{{1, 20}, {2, 57 - 1e-9}, {inf, 57}},         // a rounding error below rank 57
+		{{1, 0.1}, {2, 0.25}, {inf, 0.25}},           // less than one value in all
+		{{1, 1}, {2, 1e9}, {3, 3e9 - 1}, {inf, 3e9}}, // rank ⌈0.5 · 3e9⌉ = 1.5e9
+	} {
+		q := 0.99
+		want := Interval{1, 2}
+		if h[len(h)-1].N == 3e9 {
+			q, want = 0.5, Interval{2, 3}
+		}
+		if got, ok := Quantile(h, q); !ok || got != want {
+			t.Errorf("%v: %v %v, want %v", h, got, ok, want)
+		}
+		if v, _, ok := Estimate(h, q); !ok || !(v > want.Lo && v <= want.Hi) {
+			t.Errorf("%v: estimate %v %v", h, v, ok)
+		}
+	}
+}
+
 func TestEstimate(t *testing.T) {
 	// 10 values: 2 up to 0.1, 5 more up to 0.2, 2 more up to 0.4, 1 above.
 	h := []Bucket{{0.1, 2}, {0.2, 7}, {0.4, 9}, {inf, 10}}
