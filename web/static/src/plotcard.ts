@@ -5,6 +5,7 @@ import { role } from "./dom";
 import { t } from "./fleetstrings";
 import { integer, sig3 } from "./format";
 import { harmless } from "./names";
+import { refusal } from "./refusal";
 import { bound, lastAt, look, placeOf, type Line, type Mark, type Series } from "./series";
 import { bandName } from "./seriestext";
 
@@ -93,8 +94,8 @@ export class PlotCard {
     const asked = this.host.asked();
     try {
       const response = await fetch(this.address(asked), { mode: "same-origin", signal: abort.signal });
-      const answer = (await response.json()) as Series & { error?: string };
-      if (!response.ok) throw new Error(answer.error ?? String(response.status));
+      if (!response.ok) throw new Error((await refusal(response)).message);
+      const answer = (await response.json()) as Series;
       if (turn === this.turn) await this.draw(answer, asked);
     } catch (err) {
       if (turn !== this.turn || abort.signal.aborted) return;
