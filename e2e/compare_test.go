@@ -58,13 +58,12 @@ func TestCompareDeployments(t *testing.T) {
 
 	// Curves come when they are in sight, on one scale, and one cursor goes over all.
 	eval[bool](p, `(document.querySelector("#plots").scrollIntoView(), true)`)
-	p.until(`document.querySelectorAll(".multiple-svg .curve").length >= 4`)
-	scales := eval[[]string](p, `[...document.querySelector(".multiple").querySelectorAll("svg")].map((s) => s.querySelector("text").textContent)`)
-	if len(scales) != 2 || scales[0] != scales[1] {
-		t.Errorf("the curves of a row have scales up to %v", scales)
+	p.until(`document.querySelectorAll(".trails canvas").length >= 2`)
+	if said := eval[string](p, `document.querySelector(".trails").getAttribute("aria-label")`); !strings.Contains(said, ": A ") || !strings.Contains(said, "; B ") {
+		t.Errorf("the curves are described as %q", said)
 	}
-	p.hover(".multiple .plot")
-	p.until(`[...document.querySelectorAll(".said")].filter((s) => s.textContent.includes("UTC")).length >= 2`)
+	p.hover(".multiple .trails", 0.25, 0.5) // in the middle of the first of two plots
+	p.until(`[...document.querySelectorAll(".multiple [data-role=at]")].filter((s) => /A [\d,.]+ · B /.test(s.textContent)).length >= 2`)
 	p.shot("compare-curves")
 	path, name := p.download(func() { p.click(".multiple [data-action=png]") })
 	if raw, err := os.ReadFile(path); err != nil || !strings.HasSuffix(name, ".png") {
@@ -74,7 +73,7 @@ func TestCompareDeployments(t *testing.T) {
 	}
 	// By step instead of time; the address follows.
 	p.click(`a[data-align=step]`)
-	p.until(`location.search.includes("align=step") && document.querySelector(".multiple-svg").textContent.includes("step 1,000")`)
+	p.until(`location.search.includes("align=step") && document.querySelector(".multiple").dataset.axis === "step"`)
 
 	// Filtering and going through the rows by keys.
 	p.key("/")
@@ -293,10 +292,10 @@ func (p *tab) press(selector string) {
 	eval[bool](p, `document.querySelector(`+quote(selector)+`).click() ?? true`)
 }
 
-// hover moves the pointer to the middle of an element.
-func (p *tab) hover(selector string) {
+// hover moves the pointer over an element, to so large a part of its width and height.
+func (p *tab) hover(selector string, right, down float64) {
 	p.t.Helper()
-	at := eval[[2]float64](p, `(() => { const r = document.querySelector(`+quote(selector)+`).getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	at := eval[[2]float64](p, `(() => { const r = document.querySelector(`+quote(selector)+`).getBoundingClientRect(); return [r.x + r.width * `+fmt.Sprint(right)+`, r.y + r.height * `+fmt.Sprint(down)+`]; })()`)
 	if _, err := chromedp.Call(p.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: at[0], Y: at[1]}); err != nil {
 		p.t.Fatal(err)
 	}

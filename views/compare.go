@@ -38,9 +38,9 @@ type CompareColumn struct {
 
 // CompareConfig is what the page's script needs to know.
 type CompareConfig struct {
-	Trails string   `json:"trails"` // address of the series, "" without a comparison
-	Align  string   `json:"align"`
-	Names  []string `json:"names"` // of the columns
+	Trails string            `json:"trails"` // address of the series, "" without a comparison
+	Names  []string          `json:"names"`  // of the columns
+	Assets map[string]string `json:"assets"`
 }
 
 // CompareRanges are the ranges a column can have besides the page's own and its
@@ -244,6 +244,24 @@ func ownTime(t time.Time) string {
 		return ""
 	}
 	return inputTime(t)
+}
+
+// plotTitle is what a row's curves are called where their caption is not seen.
+func plotTitle(p Page, r compare.Row) string {
+	parts := []string{rowName(p, r)}
+	if r.Label != "" {
+		parts = append(parts, harmless(r.Label))
+	}
+	if r.Steps != compare.BothKinds {
+		parts = append(parts, p.t("compare.steps_"+string(r.Steps)))
+	}
+	if r.Stat != "" {
+		parts = append(parts, r.Stat)
+	}
+	if unit := rowUnit(p.Lang, r.Unit); unit != "" {
+		parts = append(parts, "("+unit+")")
+	}
+	return strings.Join(parts, " ")
 }
 
 // plotScale is what a row's values are multiplied by to be drawn.

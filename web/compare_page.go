@@ -147,7 +147,7 @@ func (s *Server) fillCompare(c echo.Context, r views.Range, v *views.Compare) er
 			q[key] = list
 		}
 	}
-	v.Config = views.CompareConfig{Trails: "/api/compare/trails?" + q.Encode(), Align: v.Align}
+	v.Config = views.CompareConfig{Trails: "/api/compare/trails?" + q.Encode(), Assets: map[string]string{"charts": s.assets.urls["charts.js"]}}
 	for _, col := range v.Columns {
 		v.Config.Names = append(v.Config.Names, col.Deployment)
 	}

@@ -63,6 +63,38 @@ func TestSkeletonsArePlainStableData(t *testing.T) {
 	}
 }
 
+func TestMultiplesShareOnePointer(t *testing.T) {
+	for _, lang := range i18n.Langs {
+		first, err := json.Marshal(Multiples(lang))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := json.Marshal(Multiples(lang)); err != nil || !bytes.Equal(first, again) {
+			t.Errorf("%s: not the same bytes twice: %v", lang, err)
+		}
+		var got struct {
+			AxisPointer struct{ Link []struct{ XAxisIndex string } }
+			XAxis       []struct{ Type string }
+			YAxis       []struct{ Type string }
+			Grid        struct{ Left, Right, Top, Bottom int }
+		}
+		if err := json.Unmarshal(first, &got); err != nil {
+			t.Fatal(err)
+		}
+		if len(got.AxisPointer.Link) != 1 || got.AxisPointer.Link[0].XAxisIndex != "all" {
+			t.Errorf("%s: the pointer is not one over all columns: %s", lang, first)
+		}
+		if len(got.XAxis) != 1 || len(got.YAxis) != 1 || got.Grid.Left <= 0 || got.Grid.Top <= 0 {
+			t.Errorf("%s: the script needs one axis of each kind and the space around a plot: %s", lang, first)
+		}
+		for _, mark := range []string{"function", "=>", "__f__"} {
+			if bytes.Contains(first, []byte(mark)) {
+				t.Errorf("%s: options hold a function (%q)", lang, mark)
+			}
+		}
+	}
+}
+
 // One meaning has one colour, in charts and in the style sheet.
 func TestColoursAgreeWithTheStyleSheet(t *testing.T) {
 	css, err := os.ReadFile("../../web/static/css/tokens.css")

@@ -15,15 +15,35 @@ export interface Skeleton {
 /** A chart in an element: follows its size and the page's theme. */
 export abstract class Chart {
   protected readonly chart: EChartsType;
+  /** Ends what the chart listens to. */
+  protected readonly over = new AbortController();
 
   constructor(
     private readonly place: HTMLElement,
     protected readonly skeleton: Skeleton,
   ) {
     this.chart = init(place, null, { renderer: "canvas" });
-    new ResizeObserver(() => this.chart.resize()).observe(place);
-    new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    const size = new ResizeObserver(() => this.resized());
+    size.observe(place);
+    const theme = new MutationObserver(() => this.draw());
+    theme.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    const { signal } = this.over;
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw(), { signal });
+    signal.addEventListener("abort", () => {
+      size.disconnect();
+      theme.disconnect();
+    });
+  }
+
+  /** Gives the chart's memory back; its element is empty afterwards. */
+  dispose(): void {
+    this.over.abort();
+    this.chart.dispose();
+    this.place.replaceChildren();
+  }
+
+  protected resized(): void {
+    this.chart.resize();
   }
 
   protected abstract filled(): EChartsCoreOption;
@@ -42,7 +62,7 @@ export function themed(option: EChartsCoreOption, place: HTMLElement): EChartsCo
   const axis = (a: Record<string, unknown>) => ({
     ...a,
     axisLabel: { hideOverlap: true, ...(a["axisLabel"] as object), ...font },
-    nameTextStyle: font,
+    nameTextStyle: { ...font, ...(a["nameTextStyle"] as object) },
     axisLine: { show: true, lineStyle: { color: rule } },
     axisTick: { lineStyle: { color: rule } },
     splitLine: { show: a["type"] === "value", lineStyle: { color: rule } },
@@ -61,7 +81,7 @@ export function themed(option: EChartsCoreOption, place: HTMLElement): EChartsCo
       confine: true,
       backgroundColor: ground,
       borderColor: rule,
-      textStyle: { ...font, color: ink },
+      textStyle: { ...(o.tooltip["textStyle"] as object), ...font, color: ink },
     },
     ...(o.dataZoom === undefined
       ? {}

@@ -15,6 +15,7 @@ use([BarChart, LineChart, ScatterChart, GridComponent, TooltipComponent, LegendC
 
 export type { Skeleton } from "./chartbase";
 export { LinePlot } from "./plots";
+export { TrailPlot } from "./trailplot";
 
 /** More bars than this get a slider to zoom. */
 const zoomFrom = 120;

@@ -5,7 +5,7 @@ import { exportName } from "./exports";
 import { integer } from "./format";
 import { inspectable, startInspect } from "./inspect";
 import { startKeys } from "./keys";
-import { Multiples, png } from "./multiples";
+import { Multiples, type MultiplesText } from "./multiples";
 import { harmless } from "./names";
 import { matcher } from "./order";
 import { startSwitches } from "./theme";
@@ -13,14 +13,23 @@ import type { Align } from "./trails";
 
 interface Config {
   trails: string;
-  align: Align;
   names: string[] | null;
+  assets: { charts: string };
 }
 
 const zh = document.documentElement.lang.startsWith("zh");
-const text = zh
-  ? { none: "没有曲线", failed: "曲线未能加载", noAxis: "没有步号可对齐", rows: (n: number, all: number) => (n === all ? `${integer(all)} 行` : `${integer(n)} / ${integer(all)} 行`), lost: "比较未能完成，请重新加载页面。" }
-  : { none: "no curve", failed: "the curves could not be loaded", noAxis: "no steps to lay them over", rows: (n: number, all: number) => (n === all ? `${integer(all)} rows` : `${integer(n)} of ${integer(all)} rows`), lost: "The comparison did not come: reload the page." };
+const text: MultiplesText & { rows(n: number, all: number): string; lost: string } = zh
+  ? {
+      none: "没有曲线", failed: "曲线未能加载；表中仍有其数值", noAxis: "没有步号可对齐", lost: "比较未能完成，请重新加载页面。",
+      rows: (n, all) => (n === all ? `${integer(all)} 行` : `${integer(n)} / ${integer(all)} 行`),
+      step: (n) => `第 ${n} 步`, seconds: (s) => `+${s} 秒`, minutes: (m, s) => `+${m} 分 ${s} 秒`, hours: (h, m) => `+${h} 小时 ${m} 分`,
+    }
+  : {
+      none: "no curve", failed: "The curves could not be loaded; the table has their numbers.", noAxis: "no steps to lay them over",
+      lost: "The comparison did not come: reload the page.",
+      rows: (n, all) => (n === all ? `${integer(all)} ${all === 1 ? "row" : "rows"}` : `${integer(n)} of ${integer(all)} rows`),
+      step: (n) => `step ${n}`, seconds: (s) => `+${s} s`, minutes: (m, s) => `+${m} min ${s} s`, hours: (h, m) => `+${h} h ${m} min`,
+    };
 
 const config = scriptJSON<Config>("ss-config");
 startSwitches();
@@ -142,7 +151,9 @@ function fit(place: HTMLElement | null): void {
 function startPlots(part: HTMLElement): void {
   const plots = part.querySelector<HTMLElement>(".plots");
   if (plots === null || config.trails === "") return;
-  const multiples = new Multiples(plots, config.trails, config.align, text);
+  const names = config.names ?? [];
+  const chosen = part.querySelector<HTMLElement>("a[data-align][aria-current]")?.dataset["align"] as Align | undefined;
+  const multiples = new Multiples(plots, { trails: config.trails, charts: config.assets.charts, names }, chosen ?? "time", text);
   for (const link of part.querySelectorAll<HTMLAnchorElement>("a[data-align]")) {
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -162,9 +173,8 @@ function startPlots(part: HTMLElement): void {
     const button = (event.target as Element).closest("[data-action=png]");
     const figure = button?.closest<HTMLElement>("figure");
     if (figure == null) return;
-    const title = [...figure.querySelectorAll("figcaption > :not(button)")].map((e) => e.textContent?.trim() ?? "").join(" ");
-    const names = (config.names ?? []).map((name, i) => `${String.fromCharCode(65 + i)}  ${harmless(name)}`);
-    void png(figure, title, names).then((blob) => {
+    const title = figure.dataset["title"] ?? "";
+    void multiples.png(figure, title).then((blob) => {
       if (blob === null) return;
       const url = URL.createObjectURL(blob);
       Object.assign(document.createElement("a"), { href: url, download: exportName(title, "comparison", "png") }).click();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axisOf, nearest, placeText, runs, scaleOf, stepAt, type TrailColumn } from "./trails";
+import { axisOf, layoutOf, nearest, niceScale, placeText, runs, scaleOf, stepAt, tickText, type PlaceWords, type TrailColumn } from "./trails";
 
 const column = (over: Partial<TrailColumn> = {}): TrailColumn => ({ from: 1000, to: 5000, steps: [[1000, 10], [3000, 50]], ...over });
 
@@ -44,9 +44,42 @@ test("the cursor takes the nearest point within its reach", () => {
 });
 
 test("places are told as people would", () => {
-  assert.equal(placeText("time", Date.UTC(2026, 0, 2, 3, 4, 5)), "03:04:05 UTC");
-  assert.equal(placeText("elapsed", 61_000), "+61 s");
-  assert.equal(placeText("elapsed", 725_000), "+12 min 5 s"); // 720 + 5
-  assert.equal(placeText("elapsed", 7_260_000), "+2 h 1 min");
-  assert.equal(placeText("step", 8120.4), "step 8,120");
+  const words: PlaceWords = { step: (n) => `step ${n}`, seconds: (n) => `+${n} s`, minutes: (m, n) => `+${m} min ${n} s`, hours: (h, m) => `+${h} h ${m} min` };
+  assert.equal(placeText("time", Date.UTC(2026, 2, 1, 14, 3, 20), words), "2026-03-01 14:03:20 UTC");
+  assert.equal(placeText("elapsed", 5000, words), "+5 s");
+  assert.equal(placeText("elapsed", 725_000, words), "+12 min 5 s"); // 725 = 12 × 60 + 5
+  assert.equal(placeText("elapsed", 7_380_000, words), "+2 h 3 min"); // 7380 = 2 × 3600 + 3 × 60
+  assert.equal(placeText("step", 8120.4, words), "step 8,120");
+});
+
+test("labels are as short as the span allows", () => {
+  const noon = Date.UTC(2026, 2, 1, 12, 5, 7);
+  assert.equal(tickText("time", noon, 60_000), "12:05:07");
+  assert.equal(tickText("time", noon, 3_600_000), "12:05");
+  assert.equal(tickText("time", noon, 7 * 86_400_000), "03-01");
+  assert.equal(tickText("elapsed", 90_000, 120_000), "+90 s");
+  assert.equal(tickText("elapsed", 90_000, 3_600_000), "+1.5 min"); // 90 ÷ 60
+  assert.equal(tickText("elapsed", 5_400_000, 6 * 3_600_000), "+1.5 h");
+  assert.equal(tickText("elapsed", 2 * 86_400_000, 7 * 86_400_000), "+2 d");
+});
+
+test("a scale ends on round numbers and has two to four parts", () => {
+  assert.deepEqual(niceScale(8123, 9871), { low: 8000, high: 10_000, step: 1000 }); // (9871 − 8123) ÷ 3 = 583 → 1000
+  assert.deepEqual(niceScale(0, 1), { low: 0, high: 1, step: 0.5 }); // 0.33 → 0.5
+  assert.deepEqual(niceScale(-3, 6), { low: -5, high: 10, step: 5 }); // 3 → 5
+  for (const [low, high] of [[0, 97], [0.123, 0.124], [1e9, 1.7e9], [-1e-9, 2e-9], [99.9, 100.1]] as const) {
+    const s = niceScale(low, high);
+    const parts = Math.round((s.high - s.low) / s.step);
+    assert.ok(s.low <= low && s.high >= high && parts >= 2 && parts <= 4, `${low}–${high}: ${JSON.stringify(s)}`);
+  }
+});
+
+test("plots stand in equal rows, none narrower than can be read", () => {
+  const pad = { left: 48, right: 14 };
+  // 560 px: three of 170 fit; six make two rows of three: (560 − 48 − 3 × 14) ÷ 3.
+  assert.deepEqual(layoutOf(560, 6, pad), { perRow: 3, rows: 2, width: 470 / 3 });
+  assert.deepEqual(layoutOf(560, 4, pad), { perRow: 2, rows: 2, width: (560 - 48 - 28) / 2 }); // not three and one
+  assert.deepEqual(layoutOf(340, 2, pad), { perRow: 2, rows: 1, width: (340 - 48 - 28) / 2 });
+  assert.deepEqual(layoutOf(300, 2, pad), { perRow: 1, rows: 2, width: 300 - 48 - 14 });
+  assert.deepEqual(layoutOf(0, 2, pad), { perRow: 1, rows: 2, width: 1 });
 });

@@ -131,12 +131,65 @@ export function nearest(all: readonly Point[][], x: number, within: number): Poi
   return best;
 }
 
+/** A scale's ends moved out to round numbers, with two to four equal parts between them. */
+export function niceScale(low: number, high: number): { low: number; high: number; step: number } {
+  const raw = (high - low) / 3;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = power * ([1, 2, 2.5, 5].find((m) => m * power >= raw) ?? 10);
+  return { low: Math.floor(low / step + 1e-9) * step, high: Math.ceil(high / step - 1e-9) * step, step };
+}
+
+/** Where the plots of n columns lie in a given width: in equal rows, none narrower than is readable. */
+export interface Layout {
+  perRow: number;
+  rows: number;
+  /** Of one plot without its axes, px. */
+  width: number;
+}
+
+const narrowest = 170;
+
+export function layoutOf(width: number, n: number, pad: { left: number; right: number }): Layout {
+  const fit = Math.max(1, Math.min(n, Math.floor(width / narrowest)));
+  const rows = Math.ceil(n / fit);
+  const perRow = Math.ceil(n / rows);
+  return { perRow, rows, width: Math.max(1, (width - pad.left - perRow * pad.right) / perRow) };
+}
+
+/** How places are written. */
+export interface PlaceWords {
+  step(n: string): string;
+  seconds(s: number): string;
+  minutes(m: number, s: number): string;
+  hours(h: number, m: number): string;
+}
+
 /** A place on the axis in words: 14:03:20 UTC, +12 min 5 s, step 8,120. */
-export function placeText(align: Align, x: number): string {
-  if (align === "step") return `step ${Math.round(x).toLocaleString("en-US")}`;
-  if (align === "time") return `${new Date(x).toISOString().slice(11, 19)} UTC`;
+export function placeText(align: Align, x: number, words: PlaceWords): string {
+  if (align === "step") return words.step(Math.round(x).toLocaleString("en-US"));
+  if (align === "time") return clockText(x);
   const s = Math.round(x / 1000);
-  if (s < 120) return `+${s} s`;
-  if (s < 7200) return `+${Math.floor(s / 60)} min ${s % 60} s`;
-  return `+${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  if (s < 120) return words.seconds(s);
+  if (s < 7200) return words.minutes(Math.floor(s / 60), s % 60);
+  return words.hours(Math.floor(s / 3600), Math.floor((s % 3600) / 60));
+}
+
+/** A moment as all pages write it. */
+export function clockText(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+/** The label of a place on the axis: as short as the span allows. */
+export function tickText(align: Align, x: number, span: number): string {
+  const iso = new Date(x).toISOString();
+  if (align === "time") {
+    if (span > 3 * 86_400_000) return iso.slice(5, 10);
+    if (span > 86_400_000) return `${iso.slice(8, 10)}. ${iso.slice(11, 16)}`;
+    return span > 10 * 60_000 ? iso.slice(11, 16) : iso.slice(11, 19);
+  }
+  const s = Math.round(x / 1000);
+  if (span > 3 * 86_400_000) return `+${Math.round(s / 86_400)} d`;
+  if (span > 3 * 3_600_000) return `+${Number((s / 3600).toFixed(1))} h`;
+  if (span > 5 * 60_000) return `+${Number((s / 60).toFixed(1))} min`;
+  return `+${s} s`;
 }
