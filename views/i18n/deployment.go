@@ -71,6 +71,7 @@ var deploymentTexts = map[string]text{
 	"baseline.deleted": {"Deleted the baseline “{0}”.", "已删除基线“{0}”。"},
 
 	"plot.filter":        {"Filter the charts", "筛选图表"},
+	"plot.nothing":       {"No chart's name has all of these words.", "没有图的名称包含全部这些词。"},
 	"plot.view":          {"Several engines", "多个引擎"},
 	"plot.view_joined":   {"together", "合计"},
 	"plot.view_engines":  {"each engine", "逐个引擎"},

@@ -1,5 +1,6 @@
 /** A deployment's page: charts that share one time and one cursor, live values, and what happened meanwhile. */
 
+import { startBack } from "./back";
 import type * as Charts from "./charts";
 import { byID, scriptJSON } from "./dom";
 import { t } from "./fleetstrings";
@@ -28,6 +29,7 @@ const plotsEvery = 2000;
 const longestRest = 60_000;
 
 startSwitches();
+startBack();
 
 /** What the address says; the page without parameters is the last hour of all steps, engines together, over time. */
 class Page implements Host {
@@ -219,7 +221,10 @@ setInterval(() => {
   if (!document.hidden) now.poke();
 }, silenceEvery);
 tick();
-addEventListener("popstate", () => page.follow());
+addEventListener("popstate", () => {
+  page.follow();
+  showFiltered();
+});
 // The list of this time's charts was not ready when the page was made.
 if (config.pending) setTimeout(() => location.reload(), 1500);
 
@@ -241,18 +246,48 @@ byID<HTMLFormElement>("baseline-form").addEventListener("submit", (event) => {
   for (const key of ["from", "to"] as const) form.querySelector<HTMLInputElement>(`input[name=${key}]`)!.value = String(Math.round(page.range[key]));
 });
 
+// The form for an own time is a plain one, whose hidden fields are the address as it was when the page was made.
+document.querySelector<HTMLFormElement>(".ranges .own form")?.addEventListener("submit", (event) => {
+  const form = event.target as HTMLFormElement;
+  const asked = new URLSearchParams();
+  for (const key of ["from", "to"] as const) asked.set(key, form.querySelector<HTMLInputElement>(`input[name=${key}]`)!.value);
+  const range = readRange(asked, Date.now(), "");
+  if (range.key !== "own") return; // the server says what is wrong with it
+  event.preventDefault();
+  form.closest("details")!.open = false;
+  page.setRange(range);
+});
+
 const filter = byID<HTMLInputElement>("plots-filter");
-filter.addEventListener("input", () => {
-  const match = matcher(filter.value);
+
+/** Shows the charts that the address's filter names. */
+function showFiltered(): void {
+  const query = page.params().get("q") ?? "";
+  if (filter.value.trim() !== query) filter.value = query;
+  const match = matcher(query);
+  let all = 0;
   for (const section of document.querySelectorAll<HTMLElement>("section.metric-group")) {
-    let any = false;
+    let any = 0;
     for (const f of section.querySelectorAll<HTMLElement>("figure.metric-chart")) {
       f.hidden = !match(f.dataset["search"] ?? "");
-      any ||= !f.hidden;
+      if (!f.hidden) any++;
     }
-    section.hidden = !any;
+    section.hidden = any === 0 && query !== "";
+    all += any;
   }
+  byID("plots-none").hidden = all > 0 || query === "";
+}
+
+// While one types, the address follows without a step of its own for each letter.
+filter.addEventListener("input", () => {
+  const url = new URL(location.href);
+  const query = filter.value.trim();
+  if (query === "") url.searchParams.delete("q");
+  else url.searchParams.set("q", query);
+  history.replaceState(history.state, "", url);
+  showFiltered();
 });
+showFiltered();
 
 startKeys({
   step: (by) => page.setRange(moved(page.range, by / 2, 1, Date.now())),

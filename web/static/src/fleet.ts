@@ -1,5 +1,6 @@
 /** The fleet page: values that follow the engines, a filter that works while one types. */
 
+import { startBack } from "./back";
 import { byID, maybeID } from "./dom";
 import { startInspect } from "./inspect";
 import { startKeys } from "./keys";
@@ -12,6 +13,7 @@ const refreshEvery = 1000;
 const typingPause = 200;
 
 startSwitches();
+startBack();
 startInspect();
 startKeys({ step: () => undefined, escape: () => undefined });
 
