@@ -43,6 +43,7 @@ type Target struct {
 	Lines, Samples         int64
 	Unreadable             int64
 	Problem                *Problem
+	Notes                  []Problem // what the engine can not tell: the target is well all the same
 	Missing                []Absent
 	Unknown                []string
 	CanCapture             bool

@@ -9,6 +9,7 @@ import (
 	"github.com/stepscope/stepscope/engine/ledger"
 	"github.com/stepscope/stepscope/store"
 	"github.com/stepscope/stepscope/views"
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
 // The board's rhythm and what it looks back at.
@@ -35,8 +36,8 @@ const trendMetric = "completion_TPS"
 type board struct {
 	st      store.Samples
 	now     func() time.Time
-	trouble func() map[store.EngineKey]string // what collectors can't read, and why
-	wait    time.Duration                     // boardPatience, but in tests
+	trouble func() map[store.EngineKey]i18n.Both // what collectors can't read, and why
+	wait    time.Duration                        // boardPatience, but in tests
 
 	mu      sync.Mutex
 	current *snapshot
@@ -77,7 +78,7 @@ type engineState struct {
 	store.Engine
 	latest  map[store.Column]store.Latest
 	events  []store.Event // of the last eventsWithin
-	trouble string        // why its collector can't read it, "" when it can
+	trouble i18n.Both     // why its collector can't read it, none when it can
 	pace    time.Duration // the usual distance of its lines, 0 unknown
 	heard   int64         // when it gave something last, ns
 	silent  time.Duration // how long it has given nothing, 0 while that is usual
@@ -93,7 +94,7 @@ func (e *engineState) value(m ledger.Metric) float64 {
 	return present(m, l.Value)
 }
 
-func newBoard(st store.Samples, now func() time.Time, trouble func() map[store.EngineKey]string) *board {
+func newBoard(st store.Samples, now func() time.Time, trouble func() map[store.EngineKey]i18n.Both) *board {
 	return &board{st: st, now: now, trouble: trouble, wait: boardPatience}
 }
 

@@ -8,8 +8,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/stepscope/stepscope/collector/wire"
+	"github.com/stepscope/stepscope/engine/foreign"
 	"github.com/stepscope/stepscope/store"
 	"github.com/stepscope/stepscope/views"
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
 // targetsShown is how many targets of one collector a page has; a thousand
@@ -24,7 +26,7 @@ func (s *Server) collectorPage(c echo.Context) error {
 	}
 	words := strings.Fields(store.Fold(v.Search))
 	for _, state := range s.hub.Collectors() {
-		v.List = append(v.List, collectorView(state, words, v.Only == "trouble"))
+		v.List = append(v.List, collectorView(language(c), state, words, v.Only == "trouble"))
 	}
 	p := s.page(c, "collector", "collector.title")
 	if c.QueryParam("part") == "body" {
@@ -33,24 +35,24 @@ func (s *Server) collectorPage(c echo.Context) error {
 	return s.render(c, http.StatusOK, views.CollectorPage(p, v))
 }
 
-func collectorView(state CollectorState, words []string, trouble bool) views.Collector {
+func collectorView(l i18n.Lang, state CollectorState, words []string, trouble bool) views.Collector {
 	c := views.Collector{
 		Name: state.Name, Host: state.Hello.Host, Version: state.Hello.Version, Started: state.Hello.Started, Seen: state.Seen, Gone: state.Gone,
 		Spooled: state.Report.Spooled, Counts: map[string]int{}, All: len(state.Report.Targets),
 	}
 	if state.Refused != nil {
-		c.Problems = append(c.Problems, problemView(*state.Refused))
+		c.Problems = append(c.Problems, problemView(l, *state.Refused))
 	}
 	for _, p := range state.Report.Problems {
-		c.Problems = append(c.Problems, problemView(p))
+		c.Problems = append(c.Problems, problemView(l, p))
 	}
 	for _, t := range state.Report.Targets {
 		health := targetHealth(t.Health)
 		c.Counts[health]++
-		if trouble && health == "up" && t.Problem == nil && t.Unreadable == 0 || !targetMatches(t, words) {
+		if trouble && health == "up" && t.Problem == nil && t.Unreadable == 0 || !targetMatches(l, t, words) {
 			continue
 		}
-		c.Targets = append(c.Targets, targetView(t, health))
+		c.Targets = append(c.Targets, targetView(l, t, health))
 	}
 	slices.SortStableFunc(c.Targets, func(a, b views.Target) int {
 		return slices.Index(views.TargetHealths, a.Health) - slices.Index(views.TargetHealths, b.Health)
@@ -70,7 +72,7 @@ func targetHealth(h wire.Health) string {
 }
 
 // targetMatches says whether all words occur in what the page shows of a target.
-func targetMatches(t wire.Target, words []string) bool {
+func targetMatches(l i18n.Lang, t wire.Target, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
@@ -79,13 +81,13 @@ func targetMatches(t wire.Target, words []string) bool {
 		text += " " + e.Deployment + " " + e.Name
 	}
 	if t.Problem != nil {
-		text += " " + t.Problem.What
+		text += " " + t.Problem.What + " " + problemText(*t.Problem).In(l)
 	}
 	text = store.Fold(text)
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-func targetView(t wire.Target, health string) views.Target {
+func targetView(l i18n.Lang, t wire.Target, health string) views.Target {
 	v := views.Target{
 		Name: t.Name, Source: t.Source, Kind: t.Kind, Health: health, Last: t.Last, Lag: t.Lag, Lines: t.Lines, Samples: t.Samples,
 		Unreadable: t.Unreadable, Unknown: t.Unknown, CanCapture: t.CanCapture, ProfileAddr: t.ProfileAddr, OutputDir: t.OutputDir,
@@ -94,16 +96,23 @@ func targetView(t wire.Target, health string) views.Target {
 		v.Engines = append(v.Engines, views.EngineLink{Deployment: e.Deployment, Name: e.Name})
 	}
 	if t.Problem != nil {
-		p := problemView(*t.Problem)
+		p := problemView(l, *t.Problem)
 		v.Problem = &p
+	}
+	for _, n := range t.Notes {
+		v.Notes = append(v.Notes, problemView(l, n))
 	}
 	for _, m := range t.Missing {
 		key, why, _ := strings.Cut(m, ": ")
+		// The reason in the reader's language is the one that the collector gave in English.
+		if w := foreign.AbsentReason(t.Kind, key); w.EN == why {
+			why = views.Words(l, w)
+		}
 		v.Missing = append(v.Missing, views.Absent{Key: key, Why: why})
 	}
 	return v
 }
 
-func problemView(p wire.Problem) views.Problem {
-	return views.Problem{Time: p.Time, What: p.What, Hint: p.Hint, Count: p.Count}
+func problemView(l i18n.Lang, p wire.Problem) views.Problem {
+	return views.Problem{Time: p.Time, What: problemText(p).In(l), Hint: problemHint(p).In(l), Count: p.Count}
 }

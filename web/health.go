@@ -10,6 +10,7 @@ import (
 	"github.com/stepscope/stepscope/engine/ledger"
 	"github.com/stepscope/stepscope/store"
 	"github.com/stepscope/stepscope/views"
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
 // When an engine counts as silent at the latest, and as ended. DeepInfer logs
@@ -33,8 +34,8 @@ func judgeEngine(e *engineState, now time.Time) (views.Health, []views.Reason) {
 	}
 	silent := now.Sub(time.Unix(0, e.Last))
 	switch {
-	case e.trouble != "" && silent < endedAfter:
-		reasons := []views.Reason{{Key: "reason.down", Args: []string{e.trouble}}}
+	case e.trouble.EN != "" && silent < endedAfter:
+		reasons := []views.Reason{{Key: "reason.down", Inner: &views.Reason{Words: ledger.Words(e.trouble)}}}
 		if e.silent > 0 {
 			reasons = append(reasons, silentReason(e))
 		}
@@ -201,8 +202,8 @@ func (h *Hub) mute() []string {
 }
 
 // unreadable says which engines their collectors can't read, and why.
-func (h *Hub) unreadable() map[store.EngineKey]string {
-	out := map[store.EngineKey]string{}
+func (h *Hub) unreadable() map[store.EngineKey]i18n.Both {
+	out := map[store.EngineKey]i18n.Both{}
 	for _, c := range h.Collectors() {
 		for _, t := range c.Report.Targets {
 			// An engine whose profile interface is closed may still tell its figures.
@@ -210,7 +211,7 @@ func (h *Hub) unreadable() map[store.EngineKey]string {
 				continue
 			}
 			for _, e := range t.Engines {
-				out[e] = t.Problem.What
+				out[e] = problemText(*t.Problem)
 			}
 		}
 	}

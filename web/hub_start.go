@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -285,5 +286,21 @@ func (h *Hub) idle(ctx context.Context, chosen []route) (names []string, err err
 
 // problemPhrase is what a problem says, in the reader's language where its kind is known.
 func problemPhrase(p wire.Problem) *i18n.Phrase {
-	return &i18n.Phrase{Key: "uncapturable.said", Args: []any{p.What}}
+	return &i18n.Phrase{Key: "uncapturable.said", Args: []any{problemText(p)}}
+}
+
+// problemText is what happened, in both languages.
+func problemText(p wire.Problem) i18n.Both {
+	if zh, _, ok := i18n.Chinese.Problem(p.Code, p.Args...); ok {
+		return i18n.Both{EN: p.What, ZH: zh}
+	}
+	return i18n.Both{EN: p.What, ZH: cmp.Or(p.WhatZH, p.What)}
+}
+
+// problemHint is what to do about it, likewise.
+func problemHint(p wire.Problem) i18n.Both {
+	if _, zh, ok := i18n.Chinese.Problem(p.Code, p.Args...); ok {
+		return i18n.Both{EN: p.Hint, ZH: zh}
+	}
+	return i18n.Both{EN: p.Hint, ZH: cmp.Or(p.HintZH, p.Hint)}
 }

@@ -6,7 +6,18 @@ import "fmt"
 // is told to whom is known where it arises, the reader's language only later.
 type Phrase struct {
 	Key  string
-	Args []any // for the placeholders: Phrases in their turn, else printed as they are
+	Args []any // for the placeholders: Phrases and Both in their turn, else printed as they are
+}
+
+// Both is a text from outside the catalogue in both languages.
+type Both struct{ EN, ZH string }
+
+// In is the text in a language.
+func (b Both) In(l Lang) string {
+	if l == Chinese {
+		return b.ZH
+	}
+	return b.EN
 }
 
 // Say puts a phrase into words.
@@ -16,9 +27,12 @@ func (l Lang) Say(p Phrase) string { return l.T(p.Key, l.Words(p.Args)...) }
 func (l Lang) Words(args []any) []string {
 	words := make([]string, len(args))
 	for i, a := range args {
-		if p, ok := a.(Phrase); ok {
-			words[i] = l.Say(p)
-		} else {
+		switch a := a.(type) {
+		case Phrase:
+			words[i] = l.Say(a)
+		case Both:
+			words[i] = a.In(l)
+		default:
 			words[i] = fmt.Sprint(a)
 		}
 	}

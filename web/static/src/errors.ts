@@ -26,6 +26,8 @@ export function explain(f: Failure, name: string, readBytes: number): Shown {
       return { title, detail: `${t.error.read} (${own})`, hint: t.error.readHint };
     case "fetch":
       return { title, detail: `${t.error.fetch} (${own})`, hint: f.hint === "" ? t.error.fetchHint : f.hint };
+    case "changed":
+      return { title, detail: [t.error.changed, at].filter((x) => x !== "").join(t.verdict.and), hint: t.error.readHint };
     case "updated":
       return { title, detail: t.error.updated, hint: t.error.updatedHint };
     case "offline":

@@ -1,6 +1,6 @@
 /** What a trace kept before is called, beside what was typed when the same bytes came again. */
 
-import { refusal } from "./tus";
+import { refused } from "./tus";
 
 export const fields = ["name", "label", "note"] as const;
 
@@ -30,7 +30,7 @@ export async function keptMeta(url: string): Promise<Meta | null> {
 export async function changeMeta(url: string, change: Partial<Meta>): Promise<void> {
   const headers = { "Content-Type": "application/json" };
   const response = await fetch(url, { ...sameOrigin, method: "PATCH", headers, body: JSON.stringify(change) });
-  if (!response.ok) throw await refusal(response);
+  if (!response.ok) throw await refused(response);
 }
 
 const sameOrigin = { mode: "same-origin", credentials: "same-origin" } as const;

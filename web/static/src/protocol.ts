@@ -51,7 +51,7 @@ export interface Failure {
   hint: string;
   /** Byte offset in the file, where there is one. */
   offset: number | null;
-  code: "memory" | "crash" | "read" | "trace" | "zstd" | "fetch" | "empty" | "updated" | "offline";
+  code: "memory" | "crash" | "read" | "trace" | "zstd" | "fetch" | "changed" | "empty" | "updated" | "offline";
   /** The reader's own code of a "trace" failure, and what stands in the file there. */
   reason?: string;
   near?: string;

@@ -1,7 +1,7 @@
 /** Byte sources: a file's slice or a fetched body, as chunks in buffers that are used again. */
 
 import { failure } from "./protocol";
-import { refusal } from "./tus";
+import { refusal } from "./refusal";
 
 /** Large enough that reading costs little per byte, small enough that two of them stay in the cache's reach. */
 const chunkBytes = 4 << 20;
@@ -160,7 +160,7 @@ export class FetchSource implements ByteSource {
     const other = version !== undefined && response.headers.get("ETag") !== version;
     if (other || (start > 0 && response.status !== 206)) {
       controller.abort();
-      throw failure("fetch", "the file changed while it was read", "", start);
+      throw failure("changed", "", "", start);
     }
     const length = response.headers.get("Content-Length");
     // With a Content-Encoding the length is that of the encoded bytes, which we never see.

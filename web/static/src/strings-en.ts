@@ -236,6 +236,7 @@ export const en = {
     readHint: "It may have been changed, moved or removed while it was read: drop it again.",
     fetch: "The server did not deliver it.",
     fetchHint: "Check that the trace still exists (it may have been deleted) and try again.",
+    changed: "The file changed while it was read",
     empty: "The file is empty: 0 bytes.",
     emptyHint: "A profiler that was killed while it wrote leaves such files; take the trace again.",
     updated: "The server was updated since this page was opened, and the page's parts are no longer there.",
@@ -267,5 +268,9 @@ export const en = {
     existing: "The server had these bytes already; nothing was stored twice.",
     failed: (why: string) => `Not kept: ${why}`,
     cancelled: "Cancelled; nothing was kept.",
+    unreachable: "the server can't be reached",
+    noAddress: "the server gave no address to send to",
+    lostTrack: "the server lost track of the upload",
+    noTrace: "the server took all bytes but did not say where the trace is",
   },
 };

@@ -299,6 +299,7 @@ export const zh: Strings = {
     readHint: "读取期间文件可能被修改、移动或删除：请重新拖入。",
     fetch: "服务器没有给出该文件。",
     fetchHint: "请确认该跟踪仍存在（可能已被删除），然后重试。",
+    changed: "文件在读取过程中发生了变化",
     empty: "文件为空：0 字节。",
     emptyHint: "分析器在写入时被终止会留下这样的文件；请重新采集。",
     updated: "页面打开后服务器已更新，页面所需的部分已不存在。",
@@ -331,5 +332,9 @@ export const zh: Strings = {
     existing: "服务器已有相同内容，没有重复保存。",
     failed: (why) => `未保存：${why}`,
     cancelled: "已取消，没有保存任何内容。",
+    unreachable: "无法连接服务器",
+    noAddress: "服务器没有给出上传地址",
+    lostTrack: "服务器丢失了该上传的进度",
+    noTrace: "服务器收到了全部字节，但没有说明 trace 存在哪里",
   },
 };

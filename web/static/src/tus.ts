@@ -1,5 +1,8 @@
 /** A resumable upload by the tus protocol (1.0, core and creation): pieces, and after a break on from where the server is. */
 
+import { refusal } from "./refusal";
+import { t } from "./strings";
+
 /** What the server says when it refuses, or what else ended an upload. */
 export class UploadError extends Error {
   constructor(
@@ -71,9 +74,9 @@ export class Upload {
         if (done !== null) return done;
       } catch (err) {
         if (this.abort.signal.aborted || err instanceof UploadError) throw err;
-        if (++tries >= mostTries) throw new UploadError(err instanceof Error ? err.message : String(err));
+        if (++tries >= mostTries) throw new UploadError(why(err));
         const wait = Math.min(longestWaitMs, firstWaitMs * 2 ** (tries - 1));
-        this.events.waiting(wait, err instanceof Error ? err.message : String(err));
+        this.events.waiting(wait, why(err));
         await this.env.sleep(wait, this.abort.signal);
         resync = this.location !== null;
       }
@@ -106,7 +109,7 @@ export class Upload {
       "Upload-Metadata": encodeMetadata(this.metadata),
     });
     const location = response.headers.get("Location");
-    if (location === null) throw new UploadError("the server gave no address to send to");
+    if (location === null) throw new UploadError(t.keep.noAddress);
     this.location = location;
   }
 
@@ -114,7 +117,7 @@ export class Upload {
   private async ask(): Promise<Stored | null> {
     const response = await this.call("HEAD", this.location!, {});
     const offset = Number(response.headers.get("Upload-Offset") ?? NaN);
-    if (!(offset >= 0 && offset <= this.blob.size)) throw new UploadError("the server lost track of the upload");
+    if (!(offset >= 0 && offset <= this.blob.size)) throw new UploadError(t.keep.lostTrack);
     this.offset = offset;
     this.events.progress(offset);
     return stored(response);
@@ -128,7 +131,7 @@ export class Upload {
     this.events.progress(this.offset);
     const done = stored(response);
     if (done === null && this.offset >= this.blob.size) {
-      throw new UploadError("the server took all bytes but did not say where the trace is");
+      throw new UploadError(t.keep.noTrace);
     }
     return done;
   }
@@ -145,11 +148,17 @@ export class Upload {
     if (body !== undefined) init.body = body;
     const response = await this.env.fetch(url, init);
     if (response.ok) return response;
-    const said = await refusal(response);
+    const said = await refused(response);
     const passing = response.status >= 500 && response.status !== 507;
     if (passing || response.status === 409 || response.status === 423 || response.status === 429) throw new Error(said.message);
     throw said;
   }
+}
+
+/** A connection that fails is told by the browser in its own words, in English and without a reason. */
+function why(err: unknown): string {
+  if (err instanceof TypeError) return t.keep.unreachable;
+  return err instanceof Error ? err.message : String(err);
 }
 
 function stored(response: Response): Stored | null {
@@ -157,15 +166,10 @@ function stored(response: Response): Stored | null {
   return id === null ? null : { id, existing: response.headers.get("X-Trace-Existing") === "true" };
 }
 
-/** The server's own words, where it has any. */
-export async function refusal(response: Response): Promise<UploadError> {
-  try {
-    const { error, hint } = (await response.json()) as { error?: string; hint?: string };
-    if (error !== undefined) return new UploadError(error, hint ?? "");
-  } catch {
-    // No JSON: the status has to do.
-  }
-  return new UploadError(`${response.status} ${response.statusText}`.trim());
+/** The server's refusal as an error. */
+export async function refused(response: Response): Promise<UploadError> {
+  const { message, hint } = await refusal(response);
+  return new UploadError(message, hint);
 }
 
 /** Upload-Metadata: keys with their values' UTF-8 in base64; empty values are left out. */
