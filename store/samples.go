@@ -104,6 +104,7 @@ const (
 	Unreadable   EventKind = "unreadable"    // Count lines could not be read; Detail has the reason and where
 	CounterReset EventKind = "counter_reset" // a counter fell: its server began anew
 	Dropped      EventKind = "dropped"       // Count samples thinned out because the server was away too long
+	Unavailable  EventKind = "unavailable"   // the engine says that it can't tell some figures; Detail is which and why
 )
 
 // Event is something that happened to an engine over a time.

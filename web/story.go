@@ -276,7 +276,7 @@ func readEvents(ctx context.Context, st store.Samples, d *deploymentState, from,
 // eventKind is a kind that the pages have words for.
 func eventKind(k store.EventKind) string {
 	switch k {
-	case store.Restart, store.Gap, store.Silence, store.ClockJumped, store.CaptureEvent, store.Unreadable, store.CounterReset, store.Dropped:
+	case store.Restart, store.Gap, store.Silence, store.ClockJumped, store.CaptureEvent, store.Unreadable, store.CounterReset, store.Dropped, store.Unavailable:
 		return string(k)
 	}
 	return "other"

@@ -1,10 +1,12 @@
 package logs
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/engine/ledger"
@@ -31,6 +33,8 @@ type engine struct {
 	Last     int64                   `json:"t"`           // time of the last line, ns
 	Pace     int64                   `json:"i"`           // usual time between two [stats] lines, ns, 0 unknown
 	Began    int64                   `json:"r,omitempty"` // time of the last restart, ns
+	// Cannot is why the engine says that it can't tell a section's figures, by section; no entry: it can.
+	Cannot map[ledger.Section]string `json:"u,omitempty"`
 
 	info    store.EngineInfo
 	ahead   int64 // most that a line's time was ahead of its arrival, ns
@@ -57,11 +61,13 @@ func newEngine(info store.EngineInfo, saved string) *engine {
 }
 
 func (e *engine) saved() string {
-	text, err := json.Marshal(e)
-	if err != nil {
-		panic(err) // numbers always marshal
+	var text bytes.Buffer
+	j := json.NewEncoder(&text)
+	j.SetEscapeHTML(false) // an engine's text may be all such characters, and a position has its bound
+	if err := j.Encode(e); err != nil {
+		panic(err) // numbers and texts always marshal
 	}
-	return string(text)
+	return strings.TrimSpace(text.String())
 }
 
 // sight is a line as far as its place among the others matters.

@@ -39,7 +39,7 @@ type Counts struct {
 	Samples    int64 // values
 	Foreign    int64 // lines that are not the engine's
 	Unreadable int64 // lines that look like the engine's and could not be read, or only in part
-	Texts      int64 // fields that are no numbers, which are not kept
+	Texts      int64 // fields that are no numbers, of which none but the engine's excuses are kept
 }
 
 // Lines is what turns the lines of one kind of engine into batches. It is for one goroutine.
@@ -56,10 +56,18 @@ type Lines interface {
 // Seen is what a chunk of lines was about.
 type Seen struct {
 	Engines []store.EngineKey
+	Excuses [][]Excuse    // of the engines: what they say they cannot tell; nil when nobody does
+	Fields  []string      // names of fields that are no numbers, some of them
 	Last    time.Time     // time of the last line of an engine, zero without
 	Pace    time.Duration // usual time between two lines, 0 unknown
 	Ahead   time.Duration // how far Last is ahead of the clock here, 0 unknown
 	Bad     string        // the last unreadable line in words, "" without
+}
+
+// Excuse is an engine's own word for why it cannot tell a section's figures. It is untrusted.
+type Excuse struct {
+	Section ledger.Section
+	Why     string
 }
 
 // Mapper is the Lines of DeepInfer engines.
@@ -78,7 +86,9 @@ type Mapper struct {
 	used    []*layout
 	slab    []float64
 	bad     []unreadable
-	last    *engine // of the line before
+	excuses []excuse
+	fields  []string // names of fields that are no numbers
+	last    *engine  // of the line before
 	counts  Counts
 	round   int       // of Begin
 	seen    []*engine // since Begin
@@ -166,7 +176,6 @@ func (m *Mapper) result(r *ledger.Result, at *Place) {
 		e.round = m.round
 		m.seen = append(m.seen, e)
 	}
-	m.counts.Texts += int64(len(r.Line.Texts))
 	s := sight{section: r.Line.Section, step: r.Line.Step, time: t.UnixNano(), arrival: at.Arrival.UnixNano(), own: own, live: at.Live, prompt: m.id.Role == "prompt"}
 	flags := store.Flags(0)
 	if r.Line.Section == ledger.Stats {
@@ -189,6 +198,7 @@ func (m *Mapper) result(r *ledger.Result, at *Place) {
 		r.Line.Values = slices.DeleteFunc(r.Line.Values, func(v ledger.Value) bool { return !storable(v) })
 		l = m.layout(e, &r.Line)
 	}
+	m.texts(e, &r.Line, s.time)
 	if len(r.Line.Values) == 0 {
 		return
 	}
@@ -320,10 +330,16 @@ func (m *Mapper) unreadable(e *engine, err *ledger.ParseError, at *Place, t int6
 
 // Seen tells of the lines since Begin.
 func (m *Mapper) Seen() (s Seen) {
-	for _, e := range m.seen {
+	for i, e := range m.seen {
 		s.Engines = append(s.Engines, e.info.EngineKey)
+		if len(e.Cannot) > 0 {
+			if s.Excuses == nil {
+				s.Excuses = make([][]Excuse, len(m.seen))
+			}
+			s.Excuses[i] = e.cannot()
+		}
 	}
-	s.Bad = m.wrong
+	s.Bad, s.Fields = m.wrong, m.fields
 	if e := m.last; e != nil && len(m.seen) > 0 {
 		s.Last, s.Pace, s.Ahead = time.Unix(0, e.Last), time.Duration(e.Pace), time.Duration(e.off)
 	}
@@ -349,6 +365,7 @@ func (m *Mapper) Take() *store.Batch {
 			Count: u.count, Detail: fmt.Sprintf("%s; first: %s", u.reason, u.first),
 		})
 	}
+	m.tellExcuses()
 	b := m.batch
 	for _, e := range m.touched {
 		b.Engines = append(b.Engines, e.info)
@@ -359,7 +376,7 @@ func (m *Mapper) Take() *store.Batch {
 		b.Layouts = append(b.Layouts, l.Layout)
 		l.index = -1
 	}
-	m.batch, m.touched, m.used, m.bad = store.Batch{}, m.touched[:0], m.used[:0], m.bad[:0]
+	m.batch, m.touched, m.used, m.bad, m.excuses = store.Batch{}, m.touched[:0], m.used[:0], m.bad[:0], m.excuses[:0]
 	if len(b.Engines) == 0 {
 		return nil
 	}

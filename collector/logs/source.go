@@ -210,7 +210,8 @@ func (r *run) follow(path string) *following {
 	if start == tail.AtEnd && r.known(path) {
 		start = tail.AtBeginning
 	}
-	file, err := tail.Open(path, r.sink.Position(r.filePosition(path)), tail.Options{
+	position, counts := decodeSaved(r.sink.Position(r.filePosition(path)))
+	file, err := tail.Open(path, position, tail.Options{
 		MaxLine: ledger.MaxLineBytes, Start: start, Whole: tail.Whole, Taken: r.opt.Claims.taken, Now: r.opt.Now,
 	})
 	r.mu.Lock()
@@ -220,6 +221,7 @@ func (r *run) follow(path string) *following {
 		r.state[path] = st
 	}
 	r.mu.Unlock()
+	st.restore(counts)
 	f := &following{path: path, file: file, state: st}
 	if err != nil {
 		r.fail(f, err)
@@ -268,10 +270,11 @@ func (r *run) read(f *following) (got bool, err error) {
 	defer buffers.Put(buf)
 	now := r.opt.Now()
 	c, err := f.file.Next(*buf)
-	if c.Moved {
-		r.positions[r.filePosition(f.path)] = c.Position
-	}
+	f.seal(c.Sealed)
 	if err != nil {
+		if c.Moved {
+			r.positions[r.filePosition(f.path)] = encodeSaved(c.Position, f.sums())
+		}
 		if errors.Is(err, fs.ErrNotExist) && r.vanished(f, now) {
 			return false, nil
 		}
@@ -288,6 +291,9 @@ func (r *run) read(f *following) (got bool, err error) {
 		r.mapper.Line(line, &place)
 	})
 	f.note(r.mapper, before, &c, now)
+	if c.Moved {
+		r.positions[r.filePosition(f.path)] = encodeSaved(c.Position, f.sums())
+	}
 	return len(c.Data) > 0 || c.Moved, nil
 }
 

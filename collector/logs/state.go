@@ -32,10 +32,13 @@ type state struct {
 	problem  *wire.Problem
 	bad      string        // the last unreadable line, in words
 	offClock time.Duration // how far lines' times are from the clock here, when read live
+	excuses  map[store.EngineKey][]Excuse
+	fields   []string // names of fields that are no numbers
+	sealed   string   // a rotated file that can't be read, though lines of it were needed
 }
 
 func newState(path string) *state {
-	return &state{path: path, engines: map[store.EngineKey]bool{}, waiting: true}
+	return &state{path: path, engines: map[store.EngineKey]bool{}, excuses: map[store.EngineKey][]Excuse{}, waiting: true}
 }
 
 // maxEngines bounds the list of a target's engines.
@@ -47,10 +50,8 @@ func (s *state) note(m Lines, before Counts, c *tail.Chunk, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting, s.problem, s.unread = false, nil, c.Unread
-	s.counts.Lines += after.Lines - before.Lines
-	s.counts.Samples += after.Samples - before.Samples
-	s.counts.Foreign += after.Foreign - before.Foreign
-	s.counts.Unreadable += after.Unreadable - before.Unreadable
+	s.counts = s.counts.plus(after, before)
+	s.fields = seen.Fields
 	if seen.Bad != "" {
 		s.bad = seen.Bad
 	}
@@ -58,14 +59,43 @@ func (s *state) note(m Lines, before Counts, c *tail.Chunk, now time.Time) {
 		return
 	}
 	s.last = now
-	for _, key := range seen.Engines {
+	for i, key := range seen.Engines {
 		if len(s.engines) < maxEngines {
 			s.engines[key] = true
+		}
+		if seen.Excuses == nil || seen.Excuses[i] == nil {
+			delete(s.excuses, key)
+		} else if s.engines[key] {
+			s.excuses[key] = seen.Excuses[i]
 		}
 	}
 	if !seen.Last.IsZero() {
 		s.time, s.pace, s.offClock = seen.Last, seen.Pace, seen.Ahead
 	}
+}
+
+// seal notes a rotated file that can't be read.
+func (s *state) seal(path string) {
+	if path == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sealed = path
+}
+
+// restore begins with what was counted before, by an earlier run of this program too.
+func (s *state) restore(c Counts) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts = c
+}
+
+// sums is what was counted until now.
+func (s *state) sums() Counts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts
 }
 
 // fail notes why a file cannot be read.
@@ -115,7 +145,7 @@ func (s *state) target(kind string, now time.Time) wire.Target {
 	defer s.mu.Unlock()
 	t := wire.Target{
 		Name: s.path, Source: "log", Kind: kind, Last: s.last, Lines: s.counts.Lines, Samples: s.counts.Samples,
-		Unreadable: s.counts.Unreadable, Problem: s.problem, Health: wire.Up,
+		Unreadable: s.counts.Unreadable, Problem: s.problem, Notes: s.notes(now), Health: wire.Up,
 		Engines: slices.SortedFunc(maps.Keys(s.engines), func(a, b store.EngineKey) int { return cmp.Compare(a.Name, b.Name) }),
 	}
 	if s.unread > 0 && !s.time.IsZero() && now.After(s.time) {

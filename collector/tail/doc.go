@@ -18,6 +18,6 @@
 // there is no other way that works on network mounts.
 //
 // What is lost: lines between a copy and its truncation, generations that were
-// deleted or compressed by something other than gzip before they were read, and
+// deleted or compressed by something other than gzip, zstd or bzip2 before they were read, and
 // lines longer than the limit. The caller sees that by the lines' own numbering.
 package tail

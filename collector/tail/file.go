@@ -50,6 +50,8 @@ type File struct {
 	old  []*generation
 	told bool // a position was given out
 
+	sealed []entry // rotated files of the last listing that can't be read, for how they are compressed
+
 	folder  time.Time // the folder's change that was seen last
 	changed time.Time // when a change was seen last
 	end     int64     // size of the path's file when all of it had been read
@@ -64,6 +66,7 @@ type Chunk struct {
 	Modified time.Time
 	TooLong  int    // lines that were skipped, each counted once
 	Cut      int    // lines without an end, left behind in files that were rotated away
+	Sealed   string // a rotated file that can't be read, though the lines after the last position may be in it
 	Moved    bool   // Position has changed
 	Position string // to be stored with what Data says; set when Moved
 	Unread   int64  // bytes that are there already but were not read yet, a part of a line at the end included

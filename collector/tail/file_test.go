@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // rig is a log with its reader, which forgets everything but the last position when it is restarted.
@@ -26,6 +29,8 @@ type rig struct {
 	cut   int
 	long  int
 	n     int
+
+	sealed string // the last rotated file that can't be read
 }
 
 func newRig(t *testing.T) *rig {
@@ -98,6 +103,7 @@ func (r *rig) read() {
 	buf := make([]byte, 4096)
 	for range 10000 {
 		c, err := r.file.Next(buf)
+		r.note(c)
 		if c.Moved {
 			r.saved = c.Position
 		}
@@ -115,6 +121,13 @@ func (r *rig) read() {
 		}
 	}
 	r.t.Fatal("reading never ends")
+}
+
+// note keeps what was told of rotated files that can't be read.
+func (r *rig) note(c Chunk) {
+	if c.Sealed != "" {
+		r.sealed = filepath.Base(c.Sealed)
+	}
 }
 
 // stop forgets the reader.
@@ -195,6 +208,7 @@ func TestRotations(t *testing.T) {
 		},
 		"copied, not yet truncated": func(r *rig) { r.lines(3); r.copy() },
 		"compressed":                func(r *rig) { r.lines(3); r.rename(); r.compress(1); r.lines(2) },
+		"compressed with zstd":      func(r *rig) { r.lines(3); r.rename(); r.compressAs(1, ".zst"); r.lines(2) },
 		"compressed behind another": func(r *rig) {
 			r.lines(3)
 			r.rename()
@@ -230,21 +244,28 @@ func TestRotations(t *testing.T) {
 	}
 }
 
-func (r *rig) compress(i int) {
+func (r *rig) compress(i int) { r.t.Helper(); r.compressAs(i, ".gz") }
+
+// compressAs replaces x.log.i by a compressed one.
+func (r *rig) compressAs(i int, ending string) {
 	r.t.Helper()
 	name := fmt.Sprintf("%s.%d", r.path, i)
 	text, err := os.ReadFile(name)
 	r.check(err)
 	info, err := os.Stat(name)
 	r.check(err)
-	f, err := os.Create(name + ".gz")
+	f, err := os.Create(name + ending)
 	r.check(err)
-	z := gzip.NewWriter(f)
+	var z io.WriteCloser = gzip.NewWriter(f)
+	if ending == ".zst" {
+		z, err = zstd.NewWriter(f)
+		r.check(err)
+	}
 	_, err = z.Write(text)
-	r.check(errors.Join(err, z.Close(), f.Close(), os.Chtimes(name+".gz", info.ModTime(), info.ModTime()), os.Remove(name)))
+	r.check(errors.Join(err, z.Close(), f.Close(), os.Chtimes(name+ending, info.ModTime(), info.ModTime()), os.Remove(name)))
 	for i := 8; i > 0; i-- { // numbers of compressed ones move too; rename() knows only plain ones
 		if i > 1 {
-			_ = os.Rename(fmt.Sprintf("%s.%d.gz", r.path, i), fmt.Sprintf("%s.%d.gz", r.path, i+1))
+			_ = os.Rename(fmt.Sprintf("%s.%d%s", r.path, i, ending), fmt.Sprintf("%s.%d%s", r.path, i+1, ending))
 		}
 	}
 }

@@ -15,9 +15,9 @@ import (
 // entry is a file that may hold a generation of a path.
 type entry struct {
 	path     string
-	live     bool // it is the path itself
-	gz       bool
-	number   int // of x.log.NUMBER, −1 without
+	live     bool   // it is the path itself
+	packed   string // ending of a compressed one's name
+	number   int    // of x.log.NUMBER, −1 without
 	dev, ino uint64
 	size     int64
 	mod      int64
@@ -50,6 +50,7 @@ func (f *File) list() ([]entry, error) {
 }
 
 func (f *File) listOnce() ([]entry, error) {
+	f.sealed = f.sealed[:0]
 	list, err := f.listFolder(f.path, nil)
 	if err != nil {
 		return nil, err
@@ -96,6 +97,10 @@ func (f *File) listFolder(path string, list []entry) ([]entry, error) {
 		}
 		e.dev, e.ino = identity(info)
 		e.size, e.mod = info.Size(), info.ModTime().UnixNano()
+		if _, readable := packing(e.path); !readable && !e.live {
+			f.sealed = append(f.sealed, e)
+			continue
+		}
 		list = append(list, e)
 	}
 	return list, nil
@@ -115,9 +120,9 @@ func sortOld(list []entry) {
 			return cmp.Compare(b.number, a.number)
 		}
 		plainLast := 0
-		if a.gz != b.gz { // the same lines twice, while gzip is at work
+		if (a.packed == "") != (b.packed == "") { // the same lines twice, while it is being compressed
 			plainLast = 1
-			if a.gz {
+			if a.packed != "" {
 				plainLast = -1
 			}
 		}
@@ -126,11 +131,10 @@ func sortOld(list []entry) {
 }
 
 // rotatedName says whether a file is a rotated one of base: x.log.1, x.log-20260820, x.log.2026-08-20_10, x.log.1.gz,
-// x-2026-08-20T10-00-00.log. What other compressors made is not read.
+// x-2026-08-20T10-00-00.log, compressed or not. e gets how.
 func rotatedName(base, name string, e *entry) bool {
-	if rest, ok := strings.CutSuffix(name, ".gz"); ok {
-		name, e.gz = rest, true
-	}
+	e.packed, _ = packing(name)
+	name = strings.TrimSuffix(name, e.packed)
 	rest, ok := strings.CutPrefix(name, base)
 	if !ok {
 		ext := filepath.Ext(base)
@@ -144,7 +148,7 @@ func rotatedName(base, name string, e *entry) bool {
 	}
 	switch {
 	case rest == "":
-		return e.gz
+		return e.packed != ""
 	case strings.IndexByte("._-", rest[0]) < 0:
 		return false
 	}
@@ -168,10 +172,8 @@ func digits(s string) (n int) {
 // Rotated says whether a file's name looks like that of a rotated or compressed one, which is not to be followed for itself.
 func Rotated(path string) bool {
 	base := filepath.Base(path)
-	for _, ext := range []string{".gz", ".zst", ".xz", ".bz2", ".lz4"} {
-		if strings.HasSuffix(base, ext) {
-			return true
-		}
+	if ending, _ := packing(base); ending != "" {
+		return true
 	}
 	i := strings.LastIndexByte(base, '.')
 	if i <= 0 {

@@ -15,10 +15,10 @@ type bytesAt interface {
 
 // generation is an open file that is being read.
 type generation struct {
-	path string // under which it was found
-	r    bytesAt
-	file *os.File // r's file, compressed or not
-	gz   bool
+	path   string // under which it was found
+	r      bytesAt
+	file   *os.File // r's file, compressed or not
+	packed bool
 
 	cursor
 	head, tail []byte // what Head and Tail are the marks of
@@ -32,7 +32,7 @@ func openAt(e entry, at cursor) (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &generation{path: e.path, r: r, file: file, gz: e.gz, cursor: at}
+	g := &generation{path: e.path, r: r, file: file, packed: e.packed != "", cursor: at}
 	if err := g.refresh(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -114,7 +114,7 @@ func (g *generation) advance(data []byte) {
 // unread is how many bytes lie behind the reading place, as far as known without decompressing.
 func (g *generation) unread() int64 {
 	info, err := g.file.Stat()
-	if err != nil || g.gz {
+	if err != nil || g.packed {
 		return 0
 	}
 	return max(0, info.Size()-g.Off)

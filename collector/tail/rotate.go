@@ -30,7 +30,7 @@ func (f *File) leave(c *Chunk, buf []byte, rest int, next fs.FileInfo) (again bo
 		return false, nil
 	}
 	// What came between the last look and the rename is in the file by now.
-	last := f.cur.gz || len(f.old) >= maxStragglers
+	last := f.cur.packed || len(f.old) >= maxStragglers
 	if took, _, err := f.take(c, f.cur, buf, last); err != nil || took {
 		if errors.Is(err, errChanged) {
 			err = nil
@@ -114,7 +114,7 @@ func (f *File) resume(c *Chunk) (again bool, err error) {
 		return f.opened(err)
 	}
 	// It is gone, or what is left of it was read. On with what came after it.
-	c.Moved = true
+	c.Moved, c.Sealed = true, f.sealedSince(at.Mod)
 	if at.Skip {
 		c.Cut++
 	}
@@ -124,6 +124,14 @@ func (f *File) resume(c *Chunk) (again bool, err error) {
 		return f.opened(f.open(list[best+1:], 0))
 	}
 	return f.opened(f.open(list, at.Mod))
+}
+
+// sealedSince is a compressed file that cannot be read and was written to after a time: what is missing may be in there.
+func (f *File) sealedSince(mod int64) string {
+	if i := slices.IndexFunc(f.sealed, func(e entry) bool { return e.mod >= mod }); i >= 0 {
+		return f.sealed[i].path
+	}
+	return ""
 }
 
 // opened says whether there is something to read now.

@@ -16,11 +16,11 @@ func TestRotatedNames(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	for _, name := range []string{"x.log.1", "x.log.12", "x.log-20260820", "x.log.2026-08-20", "x.log.2026-08-20_10-00", "x.log.1.gz", "x.log.gz",
+	for _, name := range []string{"x.log.1", "x.log.12", "x.log.1.zst", "x.log-20260820.bz2", "x.log.1.xz", "x.log-20260820", "x.log.2026-08-20", "x.log.2026-08-20_10-00", "x.log.1.gz", "x.log.gz",
 		"x-2026-08-20T10-00-00.000.log", "x-2026-08-20T10-00-00.000.log.gz", "x.log.old"} {
 		f(name, true)
 	}
-	for _, name := range []string{"x.log", "y.log", "x.logs", "x.log.txt", "x-1.log", "x.log.1.zst", "xx.log.1", "x.log.x1"} {
+	for _, name := range []string{"x.log", "y.log", "x.logs", "x.log.txt", "x-1.log", "x.log.1.rar", "xx.log.1", "x.log.x1"} {
 		f(name, false)
 	}
 }

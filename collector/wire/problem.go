@@ -55,6 +55,8 @@ var ProblemTexts = map[string]ProblemText{
 	"log.clock_ahead":           {"{0}: the lines' times are {1} ahead of this machine's clock", "Set the zone of this log's clock in the configuration, or correct the clock."},
 	"log.clock_behind":          {"{0}: the lines' times are {1} behind this machine's clock", "Set the zone of this log's clock in the configuration, or correct the clock."},
 	"log.unreadable":            {"{0} lines could not be read, the last for {1}", "The rest is read; look at the place in the file."},
+	"log.more_unavailable":      {"{0} more engines of this file cannot tell all of their figures", "The engines' events say why."},
+	"log.texts":                 {"{0} fields were no numbers and were not kept: {1}", "Nothing is wrong with the other fields. If these are figures, a newer version may know them."},
 	"log.compressed":            {"{0} is compressed in a way that is not read here", "What was not read before it was compressed is missing, and shown as a gap: rotate without compression, with delaycompress, or with gzip, zstd or bzip2."},
 	"log.unavailable":           {"{0} cannot tell [{1}]: {2}", "The engine says so itself; its other figures are complete. Look at the versions of its libraries (for NCCL's memory: NCCL and the driver) and at its log."},
 

@@ -34,7 +34,7 @@ var collectorTexts = map[string]text{
 	"collector.samples":        {"Samples", "样本"},
 	"collector.samples_def":    {"Values taken from them.", "从中取得的数值个数。"},
 	"collector.unreadable":     {"Unreadable", "不可读"},
-	"collector.unreadable_def": {"Lines that look like the engine's and could not be read; they are events of the engine, with the reason. Counted since the collector's start.", "形似引擎输出但无法读取的行；作为引擎的事件记录，并附原因。自采集器启动起计数。"},
+	"collector.unreadable_def": {"Lines that look like the engine's and could not be read; they are events of the engine, with the reason. Of a file: counted since it was first read, over restarts too.", "形似引擎输出但无法读取的行；作为引擎的事件记录，并附原因。对文件而言：自首次读取起计数，重启后延续。"},
 	"collector.notes":          {"Problems and notes", "问题与说明"},
 	"collector.can_capture":    {"traces can be captured through {0}", "可通过 {0} 采集 trace"},
 	"collector.missing":        {"metrics not exposed: {0}", "{0} 个指标未提供"},

@@ -57,6 +57,7 @@ var deploymentTexts = map[string]text{
 	"event.unreadable":    {"unreadable lines", "不可读的行"},
 	"event.counter_reset": {"counter reset", "计数器重置"},
 	"event.dropped":       {"samples thinned out", "样本抽稀"},
+	"event.unavailable":   {"figures the engine cannot tell", "引擎无法给出的指标"},
 	"event.other":         {"event", "事件"},
 	"event.n_gap":         {"{0} {0|line|lines}", "{0} 行"},
 	"event.n_unreadable":  {"{0} {0|line|lines}", "{0} 行"},
