@@ -62,6 +62,8 @@ func (r *Reader) readArray() status {
 		var e int
 		var st status
 		switch {
+		case c == '[':
+			e, st = r.listElement(b, i, w)
 		case c != '{':
 			e, _, st = skipValue(b, i, w)
 		default:
@@ -72,6 +74,17 @@ func (r *Reader) readArray() status {
 				r.learn(b, i, e)
 			}
 		}
+		if c == '{' && (st == stMore && (r.eof || w-i >= lookahead) || st == stOK && e-i > lookahead) && r.swallows(b, i, w) {
+			st = stBad
+		}
+		if c == '{' && st == stOK && r.ev.ph == 0 {
+			switch found, known := r.isDocument(b, i, e, w); {
+			case !known:
+				return stMore
+			case found:
+				st = stBad
+			}
+		}
 		switch {
 		case st == stMore:
 			return stMore
@@ -80,6 +93,12 @@ func (r *Reader) readArray() status {
 			return stOK
 		case st == stBad && c == '{':
 			return r.damaged(i)
+		case st == stBad && c == '[':
+			r.sh.note(issListDamaged, off)
+			r.r = i + 1
+			r.lost(0)
+			r.state = stateResync
+			return stOK
 		case st == stBad:
 			return r.junk(i)
 		case c == '{':
@@ -246,14 +265,14 @@ func (r *Reader) listEnds(b []byte, i, w int, eof bool) (found, known bool) {
 		return eof, eof
 	}
 	if r.root == '[' {
-		return b[j] == '{' || b[j] == '[', true // another document
+		return documentAt(b, j, w)
 	}
 	switch b[j] {
 	case '}':
 		if j = skipSpace(b, j+1); j >= w {
 			return eof, eof
 		}
-		return b[j] == '{' || b[j] == '[', true
+		return documentAt(b, j, w)
 	case ',':
 		if j = skipSpace(b, j+1); j >= w {
 			return false, false
@@ -306,7 +325,7 @@ func (r *Reader) seek() status {
 		if end == 0 {
 			continue
 		}
-		r.r, r.start = j, r.base+int64(j)
+		r.r, r.start, r.listSeen = j, r.base+int64(j), true
 		r.state, r.afterElem, r.sawComma, r.comma = stateArray, false, true, r.base+int64(i)
 		return stOK
 	}

@@ -9,6 +9,7 @@ var warningText = [issCount]struct{ code, message string }{
 	issExtraComma:     {"extra_comma", "commas between events are doubled"},
 	issComment:        {"comment", "comments stand in the file"},
 	issJunk:           {"junk_between_events", "text between events was stepped over"},
+	issListDamaged:    {"list_damaged", "the event list's brackets or key are damaged or missing: its events are read all the same"},
 	issJunkAfterRoot:  {"junk_after_root", "text behind the trace was ignored"},
 	issSecondDocument: {"second_document", "a second JSON document follows; only the first is read. Split the file to read the other"},
 	issHeaderDamaged:  {"header_damaged", "header entries are damaged and were skipped"},
@@ -32,6 +33,9 @@ func (a *analysis) judge() {
 	h.Unfinished = a.unfinished
 	var dupFlows int64
 	h.Unresolved, dupFlows = p.flows.unresolved()
+	if t := p.tallies[issUnclosed]; t.count > 0 && !p.header.array {
+		p.truncatedAt = max(p.truncatedAt, t.first)
+	}
 	if p.truncatedAt >= 0 {
 		h.TruncatedAt = some(p.truncatedAt)
 		a.warn("truncated", 1, h.TruncatedAt, "the file ends in the middle: the events up to there are read")

@@ -14,6 +14,7 @@ const (
 	issExtraComma
 	issComment
 	issJunk
+	issListDamaged
 	issJunkAfterRoot
 	issSecondDocument
 	issHeaderDamaged
@@ -24,6 +25,7 @@ const (
 	issGzipTruncated
 	issGzipCorrupt
 	issGzipChecksum
+	issUnclosed // the list of events does not end: a cut, unless the file is a bare list
 	issCount
 )
 

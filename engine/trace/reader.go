@@ -53,6 +53,7 @@ type Reader struct {
 	root      byte // '{' or '['
 	afterElem bool // in stateArray: an element was read, a comma or the end is due
 	sawComma  bool
+	listSeen  bool  // events were read, or stood before this range
 	comma     int64 // offset of the comma (or bracket) before the element that is due
 
 	sig1, sig2 byte // while a boundary is searched: the last two bytes that are not blank
@@ -293,16 +294,15 @@ func (r *Reader) finish() {
 		})
 		return
 	case stateHeader, stateHunt, stateSkip:
-		cut = true
-	case stateResync:
-		cut = r.root == '{' || r.midElement()
-	case stateArray:
-		cut = r.root == '{' || r.midElement()
-		if r.midElement() { // the cut element was begun: it counts, and is given up
+		if cut = r.state != stateHeader || r.midElement(); !cut {
+			p.note(issUnclosed, end)
+		}
+	case stateResync, stateArray:
+		if cut = r.midElement(); cut && r.state == stateArray { // the cut element was begun: it counts, and is given up
 			p.events++
 			p.note(issSkipped, r.base+int64(r.r))
-		} else if r.sawComma && !r.afterElem && r.root == '{' {
-			cut = true
+		} else if !cut && r.root == '{' {
+			p.note(issUnclosed, end)
 		}
 	}
 	if cut {

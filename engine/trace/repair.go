@@ -201,10 +201,12 @@ func endsWithComma(b []byte, i, j int) int {
 	return -1
 }
 
+// memberReach is how long the key of a member may be to be recognised.
+const memberReach = 128
+
 // memberAt reports whether "key": stands at b[i].
 func memberAt(b []byte, i, limit int) bool {
-	const longest = 128
-	k := bytes.IndexByte(b[i+1:min(limit, i+1+longest)], '"')
+	k := bytes.IndexByte(b[i+1:min(limit, i+1+memberReach)], '"')
 	if k < 0 {
 		return false
 	}

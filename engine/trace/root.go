@@ -17,7 +17,13 @@ func (r *Reader) startRoot() status {
 	}
 	switch b[i] {
 	case '{':
-		r.root, r.state = '{', stateHeader
+		r.root = '{'
+		if found, known := r.startsWithEvent(i); !known {
+			return stMore
+		} else if found {
+			return stOK
+		}
+		r.state = stateHeader
 	case '[':
 		r.root = '['
 		r.sh.header.array = true
@@ -36,6 +42,7 @@ func (r *Reader) startRoot() status {
 // openArray enters a list of events whose bracket stands at off.
 func (r *Reader) openArray(off int64) {
 	r.sh.header.eventLists++
+	r.listSeen = true
 	r.state, r.afterElem, r.sawComma, r.comma = stateArray, false, false, off
 }
 
@@ -58,28 +65,36 @@ func (r *Reader) skipBlank() (int, status) {
 	if b[i+1] != '/' && b[i+1] != '*' {
 		return i, stOK
 	}
-	r.sh.note(issComment, r.base+int64(i))
-	r.r, r.inBlock, r.back, r.state = i+2, b[i+1] == '*', r.state, stateComment
+	r.r, r.inBlock, r.back, r.state = i, b[i+1] == '*', r.state, stateComment
 	return i, stElse
 }
 
-// skipComment goes on to the end of a comment of any length.
+// skipComment goes on to the end of the comment that opens at r.r. One that does not end
+// within a line's reasonable length is none: the events behind it would be lost.
 func (r *Reader) skipComment() status {
-	b, w := r.buf, r.w
+	b, i, w := r.buf, r.r, r.w
 	end, n := []byte("\n"), 1
 	if r.inBlock {
 		end, n = []byte("*/"), 2
 	}
-	k := bytes.Index(b[r.r:w], end)
-	if k < 0 {
-		r.r = max(r.r, w-n+1) // the end may be cut in two by the chunk
-		if r.eof {
-			r.r, r.state = w, r.back
-		}
+	k := bytes.Index(b[i+2:min(w, i+lookahead)], end)
+	switch {
+	case k >= 0:
+		r.sh.note(issComment, r.base+int64(i))
+		r.r, r.state = i+2+k+n, r.back
+		return stOK
+	case w-i < lookahead && !r.eof:
 		return stMore
 	}
-	r.r, r.state = r.r+k+n, r.back
-	return stOK
+	switch r.state = r.back; r.state {
+	case stateArray:
+		return r.junk(i)
+	case stateHeader:
+		return r.damagedHeader(i)
+	}
+	r.sh.note(issComment, r.base+int64(i))
+	r.r = w // nothing that matters can follow
+	return stMore
 }
 
 // readHeader reads members of the root object until it enters the list of events or leaves
@@ -123,9 +138,29 @@ func (r *Reader) readHeader() status {
 			r.r = v + 1
 			return stOK
 		}
-		end, _, st := skipValue(b, v, w)
-		if st == stMore {
+		if string(key) == "ph" && b[v] == '"' { // an event's key: the list was left by a bracket too many
+			return r.damagedHeader(i)
+		}
+		switch found, known := r.isList(key, b, v, w); {
+		case !known:
 			return stMore
+		case found && b[v] == '{': // its bracket is lost
+			r.enterAt(v)
+			return stOK
+		case found:
+			r.sh.note(issListDamaged, r.base+int64(i))
+			r.openArray(r.base + int64(v))
+			r.r = v + 1
+			return stOK
+		}
+		end, _, st := skipValue(b, v, w)
+		if st == stMore || st == stOK && end-v > lookahead {
+			if b[v] != '"' && (r.eof || w-v >= lookahead) && r.swallows(b, v, w) {
+				return r.damagedHeader(i)
+			}
+			if st == stMore {
+				return stMore
+			}
 		}
 		if st == stBad {
 			return r.damagedHeader(i)
@@ -136,8 +171,13 @@ func (r *Reader) readHeader() status {
 		}
 		// A member must end with a comma or the root's end, or its value was misread.
 		n := skipSpace(b, end)
-		if n >= w && !r.eof {
-			return stMore
+		if n >= w {
+			if !r.eof {
+				return stMore
+			}
+			if b[v] != '"' && r.swallows(b, v, w) {
+				return r.damagedHeader(i)
+			}
 		}
 		if n < w && b[n] != ',' && b[n] != '}' && b[n] != '"' && b[n] != '/' {
 			return r.damagedHeader(i)
@@ -150,43 +190,45 @@ func (r *Reader) readHeader() status {
 // damagedHeader gives up the member at b[i] and looks for the next known key behind it.
 func (r *Reader) damagedHeader(i int) status {
 	r.sh.note(issHeaderDamaged, r.base+int64(i))
-	r.r = i + 1
+	if r.r = i; r.buf[i] != '{' { // which may begin an event
+		r.r++
+	}
 	r.state = stateHunt
 	return stOK
 }
 
-// hunt looks for the next key that a trace's root is known to have, followed by a colon.
+// hunt looks for the next key that a trace's root is known to have, followed by a colon, or
+// for an event: then it was the list that was damaged.
 func (r *Reader) hunt() status {
 	b, w := r.buf, r.w
-	for i := r.r; ; {
-		k := bytes.IndexByte(b[i:w], '"')
-		if k < 0 {
-			r.r = w
-			return stMore
-		}
-		i += k
-		r.r = i
-		const longest = 24
-		e := bytes.IndexByte(b[i+1:min(w, i+1+longest)], '"')
-		if e < 0 {
-			if w < i+1+longest && !r.eof {
+	for i := r.r; i < w; i++ {
+		if b[i] == '{' {
+			r.r = i
+			found, known, end := r.eventAt(b, i, w)
+			switch {
+			case !known:
 				return stMore
-			}
-			i++
-			continue
-		}
-		if headerKeys[string(b[i+1:i+1+e])] {
-			c := skipSpace(b, i+e+2)
-			if c >= w && !r.eof {
-				return stMore
-			}
-			if c < w && b[c] == ':' {
-				r.state = stateHeader
+			case found:
+				r.enterAt(i)
 				return stOK
 			}
+			i = end - 1
+			continue
 		}
-		i++
+		if b[i] != '"' {
+			continue
+		}
+		r.r = i
+		switch found, known := rootKeyAt(b, i, w); {
+		case !known && !r.eof:
+			return stMore
+		case found:
+			r.state = stateHeader
+			return stOK
+		}
 	}
+	r.r = w
+	return stMore
 }
 
 // readTail looks at what follows the root value: nothing should.
@@ -201,7 +243,31 @@ func (r *Reader) readTail() status {
 		return st
 	}
 	switch off := r.base + int64(i); b[i] {
-	case '{', '[':
+	case ',', '}', ']':
+		found, at, known := r.goesOn(b, i, w)
+		switch {
+		case !known:
+			return stMore
+		case found && b[at] == '"':
+			r.sh.note(issHeaderDamaged, off)
+			r.r, r.state = at, stateHeader
+			return stOK
+		case found:
+			r.enterAt(at)
+			return stOK
+		}
+		r.sh.note(issJunkAfterRoot, off)
+	case '{':
+		found, known, _ := r.eventAt(b, i, w)
+		switch {
+		case !known:
+			return stMore
+		case found:
+			r.enterAt(i)
+			return stOK
+		}
+		r.sh.note(issSecondDocument, off)
+	case '[':
 		r.sh.note(issSecondDocument, off)
 	default:
 		r.sh.note(issJunkAfterRoot, off)

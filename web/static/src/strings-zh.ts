@@ -63,6 +63,7 @@ const warnings: Record<string, string> = {
   missing_comma: "事件之间缺少逗号",
   extra_comma: "事件之间有多余的逗号",
   junk_between_events: "跳过了事件之间的文字",
+  list_damaged: "事件列表的括号或键名损坏或缺失：其中的事件仍全部读取",
   junk_after_root: "忽略了跟踪之后的文字",
   second_document: "后面还有第二个 JSON 文档：只读取第一个，读另一个请先拆分文件",
   header_damaged: "文件头中有损坏的条目：已跳过",
@@ -84,6 +85,7 @@ const warnings: Record<string, string> = {
   rows_capped: "标注、启动和 kernel 太多：后面的只计入汇总",
   names_capped: "不同名称太多：后面的合并计数",
   tables_capped: "线程、stream、类别或计数器太多：后面的共用一项",
+  tree_capped: "标注嵌套太深或方式太多：嵌套表略去一部分，平铺表完整",
   flows_capped: "流箭头太多：后面的不再配对",
   event_too_long: "超过 8 MiB 的事件被放弃",
 };
