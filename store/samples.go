@@ -205,7 +205,7 @@ type SeriesInfo struct {
 
 // Retention bounds what is kept. Zero values keep all.
 type Retention struct {
-	Raw      time.Duration // packed rows are compacted into hourly chunks after this; at least 2 h
+	Raw      time.Duration // rows lie as they came at least for so long, then they are packed; 0 is as soon as it pays
 	Chunks   time.Duration // samples and events older than this go, samples up to a day later
 	Traces   time.Duration // traces older than this are deleted
 	MaxBytes int64         // of samples; the oldest hours go first
@@ -253,5 +253,6 @@ type Samples interface {
 	Events(ctx context.Context, engines []int64, from, to int64) ([]Event, error)
 
 	// Maintain compacts, applies the retention and gives space back, in steps that never hold the writer for long.
+	// It is to be called every few minutes: what is compact is read faster.
 	Maintain(ctx context.Context, now time.Time, r Retention) (Maintained, error)
 }

@@ -149,6 +149,38 @@ func TestPack(t *testing.T) {
 	}
 }
 
+func TestWide(t *testing.T) {
+	f := func(w Wide) {
+		t.Helper()
+		got := Wide{IDs: []int64{9, 9, 9}, Pieces: make([]WidePiece, 5)} // what is there already doesn't matter
+		if err := got.Decode(AppendWide(nil, &w)); err != nil || !slices.Equal(got.IDs, w.IDs) || !slices.EqualFunc(got.Pieces, w.Pieces, samePiece) {
+			t.Errorf("%+v came back as %+v, %v", w, got, err)
+		}
+		for i, id := range w.IDs {
+			if got.Find(id) != i || got.Find(id+1) != -1 {
+				t.Errorf("series %d of %v is found at %d, the next id at %d", id, w.IDs, got.Find(id), got.Find(id+1))
+			}
+		}
+	}
+	f(Wide{})
+	f(Wide{IDs: []int64{7}})
+	f(Wide{IDs: []int64{3, 5, 1 << 40}, Pieces: []WidePiece{
+		{[]byte("rows"), [][]byte{[]byte("a"), {}, []byte("c")}},
+		{[]byte("more rows"), [][]byte{{}, []byte("b"), make([]byte, 300)}},
+	}})
+	whole := AppendWide(nil, &Wide{IDs: []int64{3, 5}, Pieces: []WidePiece{{[]byte("rows"), [][]byte{[]byte("a"), []byte("b")}}}})
+	falling := AppendWide(nil, &Wide{IDs: []int64{5, 3}, Pieces: []WidePiece{{[]byte("rows"), [][]byte{nil, nil}}}})
+	for _, bad := range [][]byte{nil, {wideVersion}, append([]byte{wideVersion + 1}, whole[1:]...), whole[:len(whole)-1], append([]byte{wideVersion, 3}, whole[2:]...), falling} {
+		if err := new(Wide).Decode(bad); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%x: %v", bad, err)
+		}
+	}
+}
+
+func samePiece(a, b WidePiece) bool {
+	return string(a.Rows) == string(b.Rows) && slices.EqualFunc(a.Values, b.Values, func(a, b []byte) bool { return string(a) == string(b) })
+}
+
 func TestAggregates(t *testing.T) {
 	nan := math.NaN()
 	rows := Rows{Times: []int64{10, 20, 20, 30, 40}, Steps: []int64{1, 2, -1, 4, 5},
@@ -194,6 +226,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(e.AppendValues(nil, []float64{62.35, 62.36, math.NaN(), 62.1}), uint16(4))
 	f.Add(AppendInts(nil, []int64{math.MinInt64, math.MaxInt64, 5}), uint16(3))
 	f.Add(AppendPack(nil, [][]byte{{1, 2}, {}}), uint16(0))
+	f.Add(AppendWide(nil, &Wide{IDs: []int64{3, 5}, Pieces: []WidePiece{{[]byte{1}, [][]byte{{2}, {}}}}}), uint16(0))
 	f.Add([]byte{2, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}, uint16(65535))
 	f.Fuzz(func(t *testing.T, b []byte, n uint16) {
 		if r, err := DecodeRows(b); err == nil {
@@ -222,6 +255,14 @@ func FuzzDecode(f *testing.F) {
 			t.Error(err)
 		}
 		if _, err := Unpack(b); err != nil && !errors.Is(err, ErrDamaged) {
+			t.Error(err)
+		}
+		var w, same Wide
+		if err := w.Decode(b); err == nil {
+			if err := same.Decode(AppendWide(nil, &w)); err != nil || !slices.Equal(w.IDs, same.IDs) || !slices.EqualFunc(w.Pieces, same.Pieces, samePiece) {
+				t.Errorf("wide block %+v came back as %+v, %v", w, same, err)
+			}
+		} else if !errors.Is(err, ErrDamaged) {
 			t.Error(err)
 		}
 	})

@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/stepscope/stepscope/store"
 )
@@ -30,28 +31,37 @@ func AppendRows(dst []byte, r *Rows) []byte {
 
 // DecodeRows reads what AppendRows wrote.
 func DecodeRows(b []byte) (*Rows, error) {
+	r := &Rows{}
+	return r, r.Decode(b)
+}
+
+// Decode reads what AppendRows wrote, into r's memory.
+func (r *Rows) Decode(b []byte) error {
 	count, size := binary.Uvarint(b)
 	if size <= 0 || count > MaxRows {
-		return nil, ErrDamaged
+		return ErrDamaged
 	}
 	n := int(count)
-	ints := make([]int64, 2*n)
-	r := &Rows{Times: ints[:n:n], Steps: ints[n:], Flags: make([]store.Flags, n)}
+	if cap(r.Times) < n {
+		ints := make([]int64, 2*n)
+		r.Times, r.Steps, r.Flags = ints[:n:n], ints[n:], make([]store.Flags, n)
+	}
+	r.Times, r.Steps, r.Flags = r.Times[:n], r.Steps[:n], r.Flags[:n]
 	b, err := DecodeInts(r.Times, b[size:])
 	if err == nil {
 		b, err = DecodeInts(r.Steps, b)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i := 0; i < n; {
 		flags, size := binary.Uvarint(b)
 		if size <= 0 || flags > 1<<16-1 {
-			return nil, ErrDamaged
+			return ErrDamaged
 		}
 		run, more := binary.Uvarint(b[size:])
 		if more <= 0 || run == 0 || run > uint64(n-i) {
-			return nil, ErrDamaged
+			return ErrDamaged
 		}
 		b = b[size+more:]
 		for range run {
@@ -59,7 +69,7 @@ func DecodeRows(b []byte) (*Rows, error) {
 			i++
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // AppendPack appends several pieces to dst as one run of bytes.
@@ -75,7 +85,10 @@ func AppendPack(dst []byte, pieces [][]byte) []byte {
 }
 
 // Unpack returns the pieces of a pack; they share its memory.
-func Unpack(b []byte) ([][]byte, error) {
+func Unpack(b []byte) ([][]byte, error) { return unpack(nil, b) }
+
+// unpack appends the pieces of a pack to out.
+func unpack(out [][]byte, b []byte) ([][]byte, error) {
 	count, n := binary.Uvarint(b)
 	if n <= 0 || count > uint64(len(b)) {
 		return nil, ErrDamaged
@@ -89,13 +102,13 @@ func Unpack(b []byte) ([][]byte, error) {
 		}
 		data = data[n:]
 	}
-	out := make([][]byte, count)
-	for i := range out {
+	out = slices.Grow(out, int(count))
+	for range count {
 		size, n := binary.Uvarint(sizes)
 		if size > uint64(len(data)) {
 			return nil, ErrDamaged
 		}
-		out[i], data, sizes = data[:size:size], data[size:], sizes[n:]
+		out, data, sizes = append(out, data[:size:size]), data[size:], sizes[n:]
 	}
 	return out, nil
 }

@@ -5,6 +5,7 @@ package sqlite
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -122,29 +123,55 @@ func pointsCPU(b *testing.B, s *Store, q store.PointsQuery, want int64) time.Dur
 	return spent
 }
 
+// tidyEvery is how often the server calls Maintain.
+const tidyEvery = 2 * time.Minute
+
 // BenchmarkPointsDay: one metric of 64 engines over 24 h, a line every 10 s, as
-// 500 points: CPU time from chunks, and against the same from raw rows.
+// 500 points: CPU time in the forms that the samples have as time goes by, and
+// against the same from raw rows.
+//
+// The day ends at 20:00 and is kept up as the server does. That is the worst hour:
+// what came since noon is not folded yet. "newest" is the moment before Maintain
+// would pack again, "hour-raw" the same if it was not called for an hour.
 func BenchmarkPointsDay(b *testing.B) {
 	s := openBench(b, "day.db")
 	batch, _ := statsBatch(b, 24*360*64)
-	for rows := batch.Rows; len(rows) > 0; {
-		part := *batch
-		part.Rows = rows[:min(len(rows), 2000)]
-		rows = rows[len(part.Rows):]
-		if _, err := s.Deliver(b.Context(), "node", &part); err != nil {
-			b.Fatal(err)
-		}
+	end := t0 + 20*hour
+	for i := range batch.Rows {
+		batch.Rows[i].Time += end - day - t0
 	}
-	q := store.PointsQuery{Selection: store.Selection{Engines: engineIDs(b, s), Metrics: []string{"cur_SPS"}, From: t0, To: t0 + day}, Points: 500}
-	raw := pointsCPU(b, s, q, int64(len(batch.Rows)))
-	samples := len(batch.Rows) * len(batch.Rows[0].Values)
-	query := func(b *testing.B, after time.Duration, name string) {
+	rows, samples := batch.Rows, len(batch.Rows[0].Values)
+	deliver := func(before int64) {
+		n := 0
+		for n < len(rows) && rows[n].Time < before {
+			n++
+		}
+		for part := range slices.Chunk(rows[:n], 2000) {
+			one := *batch
+			one.Rows = part
+			if _, err := s.Deliver(b.Context(), "node", &one); err != nil {
+				b.Fatal(err)
+			}
+		}
+		rows = rows[n:]
+	}
+	var packed int64
+	var packing time.Duration
+	maintain := func(now int64) {
 		start := cpu(b)
-		m, err := s.Maintain(b.Context(), time.Unix(0, t0).Add(after), store.Retention{})
+		m, err := s.Maintain(b.Context(), time.Unix(0, now), store.Retention{})
 		if err != nil {
 			b.Fatal(err)
 		}
-		packing := cpu(b) - start
+		packed, packing = packed+m.Rows, packing+cpu(b)-start
+	}
+	var raw time.Duration
+	query := func(name string) {
+		q := store.PointsQuery{Selection: store.Selection{Engines: engineIDs(b, s), Metrics: []string{"cur_SPS"}, From: end - day, To: end}, Points: 500}
+		if raw == 0 {
+			raw = pointsCPU(b, s, q, int64(len(batch.Rows)))
+			return
+		}
 		b.Run(name, func(b *testing.B) {
 			var spent time.Duration
 			for b.Loop() {
@@ -153,13 +180,35 @@ func BenchmarkPointsDay(b *testing.B) {
 			each := spent / time.Duration(b.N)
 			b.ReportMetric(each.Seconds()*1e3, "cpu-ms")
 			b.ReportMetric(raw.Seconds()/each.Seconds(), "x-raw-rows")
-			if m.Rows > 0 {
-				b.ReportMetric(float64(samples)*float64(m.Rows)/float64(len(batch.Rows))/packing.Seconds()/1e6, "Msamples-packed/cpu-s")
-			}
+			b.ReportMetric(float64(samples)*float64(packed)/packing.Seconds()/1e6, "Msamples-packed/cpu-s")
 		})
 	}
-	query(b, 25*time.Hour, "last-hour-open")
-	query(b, 26*time.Hour, "folded")
+	keepUp := func(from, to int64) {
+		for now := from + int64(tidyEvery); now < to; now += int64(tidyEvery) {
+			deliver(now)
+			maintain(now)
+		}
+		deliver(to)
+	}
+	deliver(end)
+	query("raw")
+	if _, err := s.w.Exec(`DELETE FROM sample`); err != nil {
+		b.Fatal(err)
+	}
+	rows = batch.Rows
+	deliver(end - 8*hour)
+	maintain(end - 8*hour)
+	keepUp(end-8*hour, end-hour)
+	deliver(end)
+	query("hour-raw")
+	if _, err := s.w.Exec(`DELETE FROM sample WHERE time >= ?`, end-hour); err != nil {
+		b.Fatal(err)
+	}
+	rows = batch.Rows[len(batch.Rows)*23/24:]
+	keepUp(end-hour, end)
+	query("newest")
+	maintain(end + 8*hour)
+	query("folded")
 }
 
 // BenchmarkPointsYear: a year of 64 engines, a line every 40 s: one metric of all

@@ -18,11 +18,19 @@ const (
 	blockSpan = day
 )
 
+// Levels of blocks: what they are folded into.
+const (
+	levelPart = iota - 1 // a part of an hour
+	levelHour
+	levelSome // some hours
+	levelDay
+)
+
 // block is a block on its way into the database.
 type block struct {
 	engine      int64
 	first, last int64
-	level       int      // of folding
+	level       int
 	pieces      [][]byte // rows
 	series      []packedSeries
 }
@@ -34,8 +42,24 @@ type packedSeries struct {
 	sums   []chunk.Aggregate
 }
 
-// insertBlock stores a block with its chunks.
+// insertBlock stores a block: up to an hour as it is, more with a chunk and a sum
+// for each series.
 func insertBlock(tx *sql.Tx, e *chunk.Encoder, b *block) error {
+	if b.level <= levelHour {
+		w := chunk.Wide{}
+		for _, rows := range b.pieces {
+			w.Pieces = append(w.Pieces, chunk.WidePiece{Rows: rows})
+		}
+		for i := range b.series {
+			w.IDs = append(w.IDs, b.series[i].id)
+			for n := range w.Pieces {
+				w.Pieces[n].Values = append(w.Pieces[n].Values, b.series[i].pieces[n])
+			}
+		}
+		_, err := tx.Exec(`INSERT INTO series_block (engine, first, last, folded, chunk, chunks, data) VALUES (?, ?, ?, ?, 0, ?, ?)`,
+			b.engine, b.first, b.last, b.level, len(b.series), chunk.AppendWide(nil, &w))
+		return err
+	}
 	var first int64
 	if err := tx.QueryRow(`SELECT coalesce(max(id), 0) + 1 FROM series_chunk`).Scan(&first); err != nil {
 		return err
@@ -76,8 +100,8 @@ func insertBlock(tx *sql.Tx, e *chunk.Encoder, b *block) error {
 func removeBlock(tx *sql.Tx, id int64) (chunks int64, err error) {
 	var engine, first, from int64
 	err = tx.QueryRow(`DELETE FROM series_block WHERE id = ? RETURNING engine, first, chunk, chunks`, id).Scan(&engine, &first, &from, &chunks)
-	if err != nil {
-		return 0, err
+	if err != nil || from == 0 { // a wide block has its values with it
+		return chunks, err
 	}
 	_, err = tx.Exec(`DELETE FROM series_sum WHERE engine = ?1 AND first = ?2 AND block = ?3
 		AND series IN (SELECT series FROM series_chunk WHERE id >= ?4 AND id < ?5)`, engine, first, id, from, from+chunks)
@@ -88,21 +112,19 @@ func removeBlock(tx *sql.Tx, id int64) (chunks int64, err error) {
 	return chunks, err
 }
 
-// blocks reads blocks on one state of the database and keeps what it unpacked.
+// blocks reads blocks on one state of the database.
 type blocks struct {
 	tx     *sql.Tx
 	dec    chunk.Decoder
-	loaded map[int64]*openBlock
+	packed map[int64][][]byte // rows of blocks, by their ids
+	open   int64              // the block that rows are of
+	rows   []chunk.Rows       // by piece; unpacked if it is done
+	done   []bool
 	values []float64
 	sums   []chunk.Aggregate
 }
 
-type openBlock struct {
-	pieces [][]byte
-	rows   []*chunk.Rows // unpacked so far
-}
-
-func newBlocks(tx *sql.Tx) *blocks { return &blocks{tx: tx, loaded: map[int64]*openBlock{}} }
+func newBlocks(tx *sql.Tx) *blocks { return &blocks{tx: tx, packed: map[int64][][]byte{}} }
 
 // segment is a series' part in a block.
 type segment struct {
@@ -141,7 +163,7 @@ func (b *blocks) find(plans []plan, from, to int64) (map[[2]int64]*segments, err
 	return out, err
 }
 
-// each calls f for each block that has values of any of the plans' series in a
+// each calls f for each block with sums that has values of any of the plans' series in a
 // time range, with its engine and series and its beginning. The sums are f's
 // only during the call.
 func (b *blocks) each(plans []plan, from, to int64, f func(key [2]int64, first int64, seg segment)) error {
@@ -182,7 +204,7 @@ func damaged(what string, id int64, err error) error {
 }
 
 // unpack calls f for the pieces of the segments that have values in the range,
-// those of one series by arrival.
+// those of one series by arrival. What f gets is its own only during the call.
 func (b *blocks) unpack(all []segment, f func(seg *segment, r *chunk.Rows, v []float64)) error {
 	if len(all) == 0 {
 		return nil
@@ -192,8 +214,8 @@ func (b *blocks) unpack(all []segment, f func(seg *segment, r *chunk.Rows, v []f
 	for i := range all {
 		chunks = append(chunks, all[i].chunk)
 		at[all[i].chunk] = &all[i]
-		if b.loaded[all[i].block] == nil {
-			b.loaded[all[i].block] = &openBlock{}
+		if _, ok := b.packed[all[i].block]; !ok {
+			b.packed[all[i].block] = nil
 			missing = append(missing, all[i].block)
 		}
 	}
@@ -203,18 +225,16 @@ func (b *blocks) unpack(all []segment, f func(seg *segment, r *chunk.Rows, v []f
 		if err := scan(&id, &data); err != nil {
 			return err
 		}
-		o := b.loaded[id]
-		if o.pieces, err = chunk.Unpack(data); err != nil {
+		if b.packed[id], err = chunk.Unpack(data); err != nil {
 			return damaged("block", id, err)
 		}
-		o.rows = make([]*chunk.Rows, len(o.pieces))
 		return nil
 	}, `SELECT id, data FROM series_block WHERE id IN (SELECT value FROM json_each(?))`, list(missing))
 	if err != nil {
 		return err
 	}
 	var data sql.RawBytes
-	// Chunks have their ids by arrival, as blocks do.
+	// Chunks have their ids by arrival, as blocks do, and those of a block lie together.
 	return each(b.tx, func(scan scanner) error {
 		var id int64
 		if err := scan(&id, &data); err != nil {
@@ -225,39 +245,48 @@ func (b *blocks) unpack(all []segment, f func(seg *segment, r *chunk.Rows, v []f
 			return damaged("chunk", id, err)
 		}
 		seg := at[id]
+		b.start(seg.block, len(b.packed[seg.block]))
 		for n, packed := range pieces {
 			if len(packed) == 0 || !seg.has(n) {
 				continue
 			}
-			rows, err := b.piece(seg.block, n)
+			if n >= len(b.done) {
+				return damaged("block", seg.block, fmt.Errorf("piece %d is missing", n))
+			}
+			r, v, err := b.piece(n, b.packed[seg.block][n], packed)
 			if err != nil {
-				return err
-			}
-			if cap(b.values) < len(rows.Times) {
-				b.values = make([]float64, len(rows.Times))
-			}
-			v := b.values[:len(rows.Times)]
-			if _, err := b.dec.DecodeValues(v, packed); err != nil {
 				return damaged("chunk", id, err)
 			}
-			f(seg, rows, v)
+			f(seg, r, v)
 		}
 		return nil
 	}, `SELECT id, data FROM series_chunk WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`, list(chunks))
 }
 
-// piece unpacks the rows of a piece.
-func (b *blocks) piece(id int64, n int) (*chunk.Rows, error) {
-	o := b.loaded[id]
-	if n >= len(o.pieces) {
-		return nil, damaged("block", id, fmt.Errorf("piece %d is missing", n))
+// start goes on to a block of so many pieces.
+func (b *blocks) start(id int64, pieces int) {
+	if b.open == id {
+		return
 	}
-	if o.rows[n] == nil {
-		rows, err := chunk.DecodeRows(o.pieces[n])
-		if err != nil {
-			return nil, damaged("block", id, err)
+	b.open = id
+	for len(b.rows) < pieces {
+		b.rows = append(b.rows, chunk.Rows{})
+	}
+	b.done = slices.Grow(b.done[:0], pieces)[:pieces]
+	clear(b.done)
+}
+
+// piece unpacks the values of one series in a piece of the open block, and its
+// rows, unless another series did.
+func (b *blocks) piece(n int, rows, values []byte) (*chunk.Rows, []float64, error) {
+	r := &b.rows[n]
+	if !b.done[n] {
+		if err := r.Decode(rows); err != nil {
+			return nil, nil, err
 		}
-		o.rows[n] = rows
+		b.done[n] = true
 	}
-	return o.rows[n], nil
+	b.values = slices.Grow(b.values[:0], len(r.Times))[:len(r.Times)]
+	_, err := b.dec.DecodeValues(b.values, values)
+	return r, b.values, err
 }

@@ -44,7 +44,7 @@ func (s *Store) check(ctx context.Context) error {
 		{"block %d should have %d chunks and has %d", `SELECT * FROM (
 			SELECT id, chunks, (SELECT count(*) FROM series_chunk c JOIN series_sum s ON s.engine = b.engine AND s.series = c.series AND s.first = b.first
 				AND s.block = b.id AND s.chunk = c.id WHERE c.id >= b.chunk AND c.id < b.chunk + b.chunks) AS found
-			FROM series_block b WHERE last > (SELECT max(last) FROM series_block) - ?)
+			FROM series_block b WHERE chunk > 0 AND last > (SELECT max(last) FROM series_block) - ?)
 			WHERE found <> chunks LIMIT 1`, checkSpan},
 	} {
 		var id, want, have int64

@@ -19,6 +19,9 @@ const (
 	// compactAtOnce is the engine-hours of one writing transaction: enough
 	// that its sync to the disk doesn't matter, few enough to be short.
 	compactAtOnce = 8
+	// partRows is the least rows of a part of an hour that is not over: fewer wait
+	// as they came, since each block costs a look-up and some bytes a series.
+	partRows = 32
 )
 
 // compacted is raw rows of one engine's hour, packed but not yet stored.
@@ -30,7 +33,7 @@ type compacted struct {
 // errRaced: somebody else compacted or removed the same rows meanwhile.
 var errRaced = errors.New("changed meanwhile")
 
-// compact packs the rows of all whole hours before a time.
+// compact packs the rows before a time, by the hour; the last hour in parts.
 func (s *Store) compact(ctx context.Context, before int64, m *store.Maintained) error {
 	var pending []compacted
 	flush := func() error {
@@ -141,10 +144,26 @@ func (s *Store) packHour(ctx context.Context, e *staleEngine, from, to int64) (c
 	if err != nil {
 		return compacted{}, 0, err
 	}
-	for _, r := range rows {
-		c.ids = append(c.ids, r.id)
+	least, level := 1, levelHour
+	if to < from+hour {
+		level = levelPart
+		if next >= to { // else there is no room for those that wait
+			least = partRows
+		}
 	}
-	c.blocks = pack(e.id, rows, layouts)
+	var enc chunk.Encoder
+	for _, of := range groupRows(rows, layouts) {
+		if len(of) < least {
+			continue
+		}
+		for i := range of {
+			c.ids = append(c.ids, of[i].id)
+		}
+		if b := packRows(&enc, e.id, of, layouts); len(b.series) > 0 {
+			b.level = level
+			c.blocks = append(c.blocks, b)
+		}
+	}
 	return c, next, nil
 }
 
@@ -163,28 +182,23 @@ func nextRow(tx *sql.Tx, e *staleEngine, from int64) (next int64, err error) {
 	return next, nil
 }
 
-// pack makes a block of the rows of each group of layouts that have series in common.
-func pack(engine int64, rows []rawRow, layouts map[int64]*layout) (out []block) {
+// groupRows parts rows by groups of layouts that have series in common.
+func groupRows(rows []rawRow, layouts map[int64]*layout) (out [][]rawRow) {
 	g := newGroups()
 	for id, l := range layouts {
 		for _, series := range l.ids {
 			g.join(id, series)
 		}
 	}
-	byGroup := map[int64][]rawRow{}
-	var order []int64
+	at := map[int64]int{}
 	for _, r := range rows {
 		root := g.root(r.layout)
-		if byGroup[root] == nil {
-			order = append(order, root)
+		i, ok := at[root]
+		if !ok {
+			i, out = len(out), append(out, nil)
+			at[root] = i
 		}
-		byGroup[root] = append(byGroup[root], r)
-	}
-	var e chunk.Encoder
-	for _, root := range order {
-		if b := packRows(&e, engine, byGroup[root], layouts); len(b.series) > 0 {
-			out = append(out, b)
-		}
+		out[i] = append(out[i], r)
 	}
 	return out
 }
@@ -215,7 +229,7 @@ func packRows(e *chunk.Encoder, engine int64, rows []rawRow, layouts map[int64]*
 	b := block{engine: engine, first: r.Times[0], last: r.Times[n-1], pieces: [][]byte{chunk.AppendRows(nil, &r)}}
 	slices.Sort(order)
 	for _, id := range order {
-		b.series = append(b.series, packedSeries{id, [][]byte{e.AppendValues(nil, values[id])}, chunk.Aggregates(nil, 0, &r, values[id])})
+		b.series = append(b.series, packedSeries{id: id, pieces: [][]byte{e.AppendValues(nil, values[id])}})
 	}
 	return b
 }

@@ -29,6 +29,7 @@ type edges struct {
 	head     *sql.Stmt
 	sums     *sql.Stmt
 	reach    *sql.Stmt
+	wide     *sql.Stmt
 	packed   *blocks
 }
 
@@ -38,6 +39,7 @@ const (
 	headEdge = `SELECT id, time, step, flags, vals FROM sample WHERE engine = ? AND layout = ? AND time >= ? AND time < ? ORDER BY time %[1]s, id %[1]s`
 	reachOf  = `SELECT (SELECT min(first) FROM series_block WHERE engine = ?1 AND first > ?2 AND first < ?3),
 		(SELECT max(last) FROM series_block WHERE engine = ?1 AND first > (SELECT max(first) FROM series_block WHERE engine = ?1 AND first < ?3) - ?4 AND first < ?3)`
+	wideEdge = `SELECT id, first, last, data FROM series_block WHERE engine = ? AND chunk = 0 AND first > ? AND first < ? AND last >= ? ORDER BY first %s`
 	sumsEdge = `SELECT first, block, chunk, data FROM series_sum WHERE engine = ? AND series = ? AND first > ? AND first < ? ORDER BY first %s`
 )
 
@@ -51,6 +53,9 @@ func newEdges(tx *sql.Tx, from, to int64, last bool) (e *edges, err error) {
 		return nil, err
 	}
 	if e.reach, err = tx.Prepare(reachOf); err != nil {
+		return nil, err
+	}
+	if e.wide, err = tx.Prepare(fmt.Sprintf(wideEdge, order)); err != nil {
 		return nil, err
 	}
 	e.sums, err = tx.Prepare(fmt.Sprintf(sumsEdge, order))
@@ -72,8 +77,21 @@ func (e *edges) find(p *plan) ([]edge, error) {
 	if err != nil || !first.Valid {
 		return out, err
 	}
+	outside := func(o *edge) bool {
+		return o.found && (e.last && last.Int64 < o.time || !e.last && first.Int64 > o.time)
+	}
+	inHead := true
 	for i := range out {
-		if o := &out[i]; o.found && (e.last && last.Int64 < o.time || !e.last && first.Int64 > o.time) {
+		inHead = inHead && outside(&out[i])
+	}
+	if inHead {
+		return out, nil
+	}
+	if err := e.wideEdges(p, out); err != nil {
+		return nil, err
+	}
+	for i := range out {
+		if outside(&out[i]) {
 			continue
 		}
 		if err := e.inBlocks(p.engine, p.columns[i].id, &out[i]); err != nil {

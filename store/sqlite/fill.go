@@ -131,7 +131,7 @@ func (p *patterns) hour(start int64, h int) (r chunk.Rows) {
 }
 
 func (p *patterns) block(engine, start, number int64, pattern int) block {
-	b := block{engine: engine, first: start, last: start + day - p.every, level: 2}
+	b := block{engine: engine, first: start, last: start + day - p.every, level: levelDay}
 	steps := number * 24 * int64(p.rows) * 100
 	for h := range 24 {
 		rows := p.hour(start, h)

@@ -17,20 +17,24 @@ import (
 const foldBytes = 64 << 20
 
 // folds are the spans over which blocks are joined and the levels they have then.
-// A step in between keeps the last 24 hours of a series at about ten blocks.
+// A step between hours and days keeps the last 24 hours of a series at about ten
+// blocks.
 var folds = []struct {
 	span  int64
 	level int
-}{{6 * hour, 1}, {day, 2}}
+}{{hour, levelHour}, {3 * hour, levelSome}, {day, levelDay}}
 
-// fold makes one block of an engine's blocks of six hours, then of a day, for all
-// that end before a time. A year of a series is then 365 rows to look at, not
-// 8,760. What came late joins its day here.
-func (s *Store) fold(ctx context.Context, before int64) error {
-	after := before - before%day // whole days need no step in between
+// fold makes one block of an engine's blocks of an hour, for all hours that end
+// before packed, then of three hours and of a day, for all that end before closed. A
+// year of a series is then 365 rows to look at. What came late joins its day here.
+func (s *Store) fold(ctx context.Context, packed, closed int64) error {
 	for _, f := range folds {
-		if f.span == day {
-			after = 0
+		after, before := int64(0), closed
+		switch f.level {
+		case levelHour:
+			before = packed
+		case levelSome: // whole days need no step in between
+			after = closed - closed%day
 		}
 		type window struct{ engine, start int64 }
 		var windows []window
@@ -60,6 +64,7 @@ type storedBlock struct {
 	id     int64
 	pieces [][]byte
 	series []packedSeries
+	wide   bool // its series have no sums
 }
 
 func (s *Store) foldWindow(ctx context.Context, engine, start, span int64, level int) error {
@@ -68,10 +73,11 @@ func (s *Store) foldWindow(ctx context.Context, engine, start, span int64, level
 	var folded []block
 	var gone []int64
 	err := s.read(ctx, func(tx *sql.Tx) (err error) {
-		stored, err = blocksIn(tx, engine, start, start+span)
+		stored, err = blocksIn(tx, engine, start, start+span, level)
 		return err
 	})
-	if err != nil {
+	large := errors.Is(err, errTooLarge)
+	if err != nil && !large {
 		return err
 	}
 	g := newGroups()
@@ -85,11 +91,11 @@ func (s *Store) foldWindow(ctx context.Context, engine, start, span int64, level
 		byGroup[g.root(b.id)] = append(byGroup[g.root(b.id)], b)
 	}
 	for _, group := range byGroup {
-		if len(group) == 1 {
+		if len(group) == 1 && (large || level == levelHour || !group[0].wide) {
 			alone = append(alone, group[0].id)
 			continue
 		}
-		b, err := join(engine, group)
+		b, err := join(engine, group, level)
 		if err != nil {
 			return err
 		}
@@ -102,7 +108,7 @@ func (s *Store) foldWindow(ctx context.Context, engine, start, span int64, level
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		// A block that came meanwhile would have a lesser id than one that it is later than.
 		var n int
-		err := tx.QueryRow(`SELECT count(*) FROM series_block WHERE engine = ? AND first >= ? AND first < ?`, engine, start, start+span).Scan(&n)
+		err := tx.QueryRow(`SELECT count(*) FROM series_block WHERE engine = ? AND first >= ? AND first < ? AND folded <= ?`, engine, start, start+span, level).Scan(&n)
 		if err != nil || n != len(stored) {
 			return errors.Join(err, errRaced)
 		}
@@ -129,28 +135,40 @@ func (s *Store) foldWindow(ctx context.Context, engine, start, span int64, level
 	return err
 }
 
-// blocksIn reads all blocks of an engine that begin in a time range, by arrival.
-// If they are too large they come without series, so that none are joined.
-func blocksIn(tx *sql.Tx, engine, from, to int64) (out []storedBlock, err error) {
+// blocksIn reads an engine's blocks up to a level that begin in a time range, by arrival.
+// If they are too large it is errTooLarge, and they come without series, so that none
+// are joined.
+func blocksIn(tx *sql.Tx, engine, from, to int64, level int) (out []storedBlock, err error) {
 	var total int64
 	err = each(tx, func(scan scanner) error {
 		var b storedBlock
 		var data []byte
-		if err := scan(&b.id, &data); err != nil {
+		if err := scan(&b.id, &b.wide, &data); err != nil {
 			return err
 		}
 		total += int64(len(data))
-		if b.pieces, err = chunk.Unpack(data); err != nil {
+		if b.wide {
+			err = b.unpackWide(data)
+		} else {
+			b.pieces, err = chunk.Unpack(data)
+		}
+		if err != nil {
 			return damaged("block", b.id, err)
 		}
 		out = append(out, b)
 		return nil
-	}, `SELECT id, data FROM series_block WHERE engine = ? AND first >= ? AND first < ? ORDER BY id`, engine, from, to)
+	}, `SELECT id, chunk = 0, data FROM series_block WHERE engine = ? AND first >= ? AND first < ? AND folded <= ? ORDER BY id`, engine, from, to, level)
+	if err == nil && total > foldBytes {
+		err = errTooLarge
+	}
 	for i := range out {
 		if err != nil {
 			break
 		}
 		b := &out[i]
+		if b.wide {
+			continue
+		}
 		err = each(tx, func(scan scanner) error {
 			var c packedSeries
 			var data, sums []byte
@@ -176,12 +194,49 @@ func blocksIn(tx *sql.Tx, engine, from, to int64) (out []storedBlock, err error)
 		for i := range out {
 			out[i].series = nil
 		}
-		err = nil
 	}
 	return out, err
 }
 
 var errTooLarge = errors.New("too large to fold")
+
+func (b *storedBlock) unpackWide(data []byte) error {
+	var w chunk.Wide
+	if err := w.Decode(data); err != nil {
+		return err
+	}
+	for i, id := range w.IDs {
+		c := packedSeries{id: id}
+		for _, p := range w.Pieces {
+			c.pieces = append(c.pieces, p.Values[i])
+		}
+		b.series = append(b.series, c)
+	}
+	for _, p := range w.Pieces {
+		b.pieces = append(b.pieces, p.Rows)
+	}
+	return nil
+}
+
+// sum sums up the series of a wide block, whose rows are unpacked.
+func (b *storedBlock) sum(rows []*chunk.Rows) error {
+	var d chunk.Decoder
+	var v []float64
+	for i := range b.series {
+		c := &b.series[i]
+		for n, packed := range c.pieces {
+			if len(packed) == 0 {
+				continue
+			}
+			v = slices.Grow(v[:0], len(rows[n].Times))[:len(rows[n].Times)]
+			if _, err := d.DecodeValues(v, packed); err != nil {
+				return err
+			}
+			c.sums = chunk.Aggregates(c.sums, n, rows[n], v)
+		}
+	}
+	return nil
+}
 
 // pieceAt is a piece of one of the blocks to join.
 type pieceAt struct {
@@ -189,9 +244,10 @@ type pieceAt struct {
 	rows         *chunk.Rows
 }
 
-// join makes one block of several, which come by arrival. Pieces that follow
-// each other in time stay as they are; others are unpacked and put in order.
-func join(engine int64, group []storedBlock) (block, error) {
+// join makes one block of several, which come by arrival. Hours that follow
+// each other in time stay as they are; parts of hours and what overlaps are
+// unpacked and put in order.
+func join(engine int64, group []storedBlock, level int) (block, error) {
 	var pieces []pieceAt
 	for i := range group {
 		for n, packed := range group[i].pieces {
@@ -216,6 +272,23 @@ func join(engine int64, group []storedBlock) (block, error) {
 	for i := 1; i < len(sorted); i++ {
 		if last := sorted[i-1].rows.Times; last[len(last)-1] >= sorted[i].rows.Times[0] {
 			return rebuild(engine, group, pieces)
+		}
+	}
+	if level == levelHour {
+		return rebuild(engine, group, pieces)
+	}
+	for i := range group {
+		if !group[i].wide {
+			continue
+		}
+		var rows []*chunk.Rows
+		for _, p := range pieces {
+			if p.block == i {
+				rows = append(rows, p.rows)
+			}
+		}
+		if err := group[i].sum(rows); err != nil {
+			return block{}, damaged("block", group[i].id, err)
 		}
 	}
 	last := sorted[len(sorted)-1].rows.Times

@@ -6,9 +6,10 @@
 // between two rows of a download: uploads interleave batch by batch, and the
 // log can always be checkpointed.
 //
-// Statistics come as one packed row a log line. Maintain packs whole hours of an
-// engine into a chunk for each series and sums of it, and joins these by the day;
-// every query gives the same answer whatever form the samples have.
+// Statistics come as one packed row a log line. Every few minutes Maintain packs
+// those of an engine into one block by columns, and joins these by the hour; hours
+// get a chunk for each series and sums of it, by three hours and then by the day.
+// Every query gives the same answer whatever form the samples have.
 //
 // Trace bytes lie in rows of 1 MiB, written in batches of a few rows. The state
 // of the SHA-256 is written in the transaction of the rows that it covers, so

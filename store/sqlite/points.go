@@ -90,12 +90,13 @@ func (g *grid) read(tx *sql.Tx, plans []plan, out []store.Points) ([]store.Point
 		return nil, err
 	}
 	err = packed.unpack(open, func(seg *segment, r *chunk.Rows, v []float64) {
-		b := owners[seg.series]
-		for i, x := range v {
-			if x == x {
-				b.add(r.Times[i], r.Steps[i], r.Flags[i], x)
-			}
-		}
+		owners[seg.series].addRows(r, v)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = packed.wide(plans, g.from, g.to, func(p, c int, r *chunk.Rows, v []float64) {
+		series[[2]int64{plans[p].engine, plans[p].columns[c].id}].addRows(r, v)
 	})
 	if err != nil {
 		return nil, err
@@ -187,6 +188,24 @@ func (b *bucketer) add(time, step int64, flags store.Flags, v float64) {
 	}
 }
 
+// addRows counts rows by time that came after those before them. Neighbours fall
+// into the same bucket, so each is looked for once.
+func (b *bucketer) addRows(r *chunk.Rows, v []float64) {
+	i, _ := slices.BinarySearch(r.Times, b.from)
+	for i < len(v) && r.Times[i] < b.to {
+		var run chunk.Aggregate
+		end := min(r.Times[i]-(r.Times[i]-b.start)%b.width+b.width, b.to)
+		for ; i < len(v) && r.Times[i] < end; i++ {
+			if x := v[i]; x == x && b.takes(r.Flags[i]) {
+				run.Add(r.Times[i], r.Steps[i], x)
+			}
+		}
+		if run.N > 0 {
+			b.bucket(run.First).Merge(&run)
+		}
+	}
+}
+
 // bucket is the sums of the bucket that a time belongs to.
 func (b *bucketer) bucket(time int64) *chunk.Aggregate {
 	if b.sums == nil {
@@ -258,6 +277,13 @@ func (b *bucketer) addSums(sums []chunk.Aggregate) bool {
 
 // list is the buckets that have something in them.
 func (b *bucketer) list() (out []store.Bucket) {
+	n := 0
+	for i := range b.sums {
+		if b.sums[i].N > 0 {
+			n++
+		}
+	}
+	out = make([]store.Bucket, 0, n)
 	for i := range b.sums {
 		if a := &b.sums[i]; a.N > 0 {
 			out = append(out, store.Bucket{From: b.start + int64(i)*b.width, N: a.N, Min: a.Min, Max: a.Max, Sum: a.Sum, Last: a.LastValue,

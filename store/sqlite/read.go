@@ -114,8 +114,8 @@ func packedPoints(tx *sql.Tx, p *plan, from, to int64) ([]points, error) {
 	}
 	out := make([]points, len(index))
 	id := int64(math.MinInt64) // before all rows of the head
-	err = b.unpack(all, func(seg *segment, r *chunk.Rows, v []float64) {
-		got := &out[index[seg.series]]
+	take := func(column int, r *chunk.Rows, v []float64) {
+		got := &out[column]
 		first, _ := slices.BinarySearch(r.Times, from)
 		for k := first; k < len(v) && r.Times[k] < to; k++ {
 			if v[k] == v[k] {
@@ -123,7 +123,11 @@ func packedPoints(tx *sql.Tx, p *plan, from, to int64) ([]points, error) {
 				id++
 			}
 		}
-	})
+	}
+	err = b.unpack(all, func(seg *segment, r *chunk.Rows, v []float64) { take(index[seg.series], r, v) })
+	if err == nil {
+		err = b.wide([]plan{{p.engine, p.columns[:len(out)]}}, from, to, func(_, c int, r *chunk.Rows, v []float64) { take(c, r, v) })
+	}
 	return out, err
 }
 

@@ -219,9 +219,10 @@ func oracleRun(t *testing.T, open Open, seed uint64) {
 	for round := range 12 {
 		b := &store.Batch{Engines: engines, Layouts: layouts}
 		n := r.IntN(400)
+		pace := []int64{3 * second, 60 * second}[r.IntN(2)] // a hundred rows of an hour at once, or few
 		for range n {
 			at := clock
-			clock += r.Int64N(60 * second)
+			clock += r.Int64N(pace)
 			switch k := r.IntN(50); {
 			case k == 0: // late, by up to two days
 				at -= r.Int64N(48 * hour)
@@ -230,7 +231,7 @@ func oracleRun(t *testing.T, open Open, seed uint64) {
 					at = b.Rows[r.IntN(len(b.Rows))].Time
 				}
 			case k == 2:
-				clock += r.Int64N(5 * hour) // a gap
+				clock += r.Int64N(300 * pace) // a gap
 			}
 			row := store.Row{Engine: r.IntN(3), Layout: r.IntN(4), Time: at / second * second, Step: r.Int64N(10_000) - 1, Flags: store.Flags(r.IntN(1 << 5))}
 			for col := range layouts[row.Layout].Columns {
@@ -269,7 +270,7 @@ func oracleRun(t *testing.T, open Open, seed uint64) {
 		}
 		ask("delivered")
 		if r.IntN(3) > 0 {
-			if _, err := st.Maintain(t.Context(), time.Unix(0, clock+r.Int64N(10*hour)), store.Retention{}); err != nil {
+			if _, err := st.Maintain(t.Context(), time.Unix(0, clock+r.Int64N([]int64{10 * hour, hour / 6}[r.IntN(2)])), store.Retention{}); err != nil {
 				t.Fatal(err)
 			}
 			ask("maintained")
