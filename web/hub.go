@@ -27,6 +27,7 @@ type HubStore interface {
 // HubOptions are a Hub's times. Zero values are the defaults.
 type HubOptions struct {
 	Cooldown time.Duration    // between two captures of one engine; 0 is 60 s, below 0 none
+	Quota    int              // most captures of all engines within 24 h; 0 is no limit
 	PollWait time.Duration    // how long a poll waits for commands; 0 is 25 s
 	Now      func() time.Time // the clock; nil is time.Now
 }

@@ -34,6 +34,7 @@ type captureQueue struct {
 	loaded bool
 	active map[int64]*activeCapture
 	ended  map[store.EngineKey]time.Time // end of the engine's last capture that reached it
+	asked  map[int64]time.Time           // when the captures of the last day were asked for, but for those that reached no engine
 }
 
 type activeCapture struct {
@@ -68,19 +69,19 @@ func (h *Hub) load(ctx context.Context) error {
 			break
 		}
 	}
-	// Enough of the newest to know every cool-down: one lasts a minute.
-	recent, err := h.st.ListCaptures(ctx, store.CaptureQuery{Limit: store.MaxPage})
+	recent, err := h.recentCaptures(ctx)
 	if err != nil {
-		return fmt.Errorf("recent captures: %w", err)
+		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.captures.loaded {
 		return nil
 	}
-	h.captures = captureQueue{loaded: true, active: active, ended: map[store.EngineKey]time.Time{}}
+	h.captures = captureQueue{loaded: true, active: active, ended: map[store.EngineKey]time.Time{}, asked: map[int64]time.Time{}}
 	for _, c := range recent {
 		h.captures.rememberEnd(c)
+		h.captures.remember(c)
 	}
 	return nil
 }
@@ -261,6 +262,7 @@ func (h *Hub) saveCapture(ctx context.Context, c store.Capture) error {
 	if c.State.Done() {
 		delete(h.captures.active, c.ID)
 		h.captures.rememberEnd(c)
+		h.captures.remember(c)
 	}
 	h.mu.Unlock()
 	h.publish(Event{Kind: CaptureChanged, Capture: c.ID, State: c.State})

@@ -120,6 +120,7 @@ func (h *Hub) enqueue(made []store.Capture, now time.Time) {
 	h.mu.Lock()
 	for _, c := range made {
 		h.captures.active[c.ID] = &activeCapture{Capture: c, lastTouched: now}
+		h.captures.remember(c)
 		if s := h.collectors[c.Collector]; s != nil {
 			h.rouse(s)
 		}
@@ -212,7 +213,7 @@ func (h *Hub) choose(q wire.CaptureRequest, known []store.Engine) ([]route, erro
 			return no(http.StatusTooManyRequests, "capture_recovers", e.Name, max(left.Round(time.Second), time.Second))
 		}
 	}
-	return chosen, nil
+	return chosen, h.checkQuota(len(chosen))
 }
 
 // CanCapture says which collector can capture an engine, else why none can.

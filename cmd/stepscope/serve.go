@@ -42,6 +42,9 @@ type ServeCmd struct {
 	Collect string `placeholder:"FILE" type:"existingfile" env:"STEPSCOPE_COLLECT" help:"Collect from the engines that this configuration names (docs/collect.md)."`
 	Demo    bool   `help:"Show two simulated deployments, one of them worse than the other, with a history and live."`
 
+	CaptureCooldown time.Duration `default:"1m" placeholder:"TIME" help:"An engine is not captured again for so long after a capture, which slows it down; 0: at once."`
+	CaptureQuota    int           `default:"1000" placeholder:"N" help:"Most captures of all engines within 24 hours; 0: no limit."`
+
 	Retention Retention `embed:"" prefix:"keep-"`
 }
 
@@ -74,7 +77,25 @@ func (cmd *ServeCmd) Validate() error {
 	if n, nerr := strconv.Atoi(port); err != nil || nerr != nil || n < 0 || n > 65535 {
 		return fmt.Errorf("--addr %s: give host:port with a port up to 65535, as in 127.0.0.1:8080 or :8080", plain(cmd.Addr))
 	}
+	switch {
+	case cmd.CaptureCooldown < 0 || cmd.CaptureCooldown > maxCooldown:
+		return fmt.Errorf("--capture-cooldown %s: give a time from 0 to %s", cmd.CaptureCooldown, maxCooldown)
+	case cmd.CaptureQuota < 0:
+		return errors.New("--capture-quota: give a number of captures, or 0 for no limit")
+	}
 	return nil
+}
+
+// maxCooldown is as far back as the record of captures is read at a start.
+const maxCooldown = 24 * time.Hour
+
+// hub is how captures are limited.
+func (cmd *ServeCmd) hub() web.HubOptions {
+	o := web.HubOptions{Cooldown: cmd.CaptureCooldown, Quota: cmd.CaptureQuota}
+	if o.Cooldown == 0 {
+		o.Cooldown = -1 // 0 is the hub's default
+	}
+	return o
 }
 
 // Run serves until ctx ends.
@@ -115,7 +136,7 @@ func (cmd *ServeCmd) Run(ctx context.Context, streams *IO) (err error) {
 		}
 	}
 
-	hub := web.NewHub(db, web.HubOptions{})
+	hub := web.NewHub(db, cmd.hub())
 	server, err := web.New(web.Config{
 		Store:   db,
 		Hub:     hub,
