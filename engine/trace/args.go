@@ -9,41 +9,52 @@ type gpuArgs struct {
 }
 
 // eachArg calls f with the key and the value's bounds of every member of the object
-// b[i:end]. It stops at the first member that cannot be read: what stands before counts.
-// b must be padded.
+// b[i:end] that can be read. b must be padded.
 func eachArg(b []byte, i, end int, f func(key []byte, v, vEnd int)) {
-	if i >= end {
-		return
-	}
-	for i++; ; {
-		i = skipSpace(b, i)
-		if i >= end || b[i] != '"' {
-			return
-		}
-		e, _, st := scanString(b, i+1, end)
+	for i = skipSpace(b, i+1); i < end && b[i] == '"'; i = nextArg(b, i, end) {
+		e, fl, st := scanString(b, i+1, end)
 		if st != stOK {
 			return
 		}
 		key := b[i+1 : e]
-		i = skipSpace(b, e+1)
-		if i >= end || b[i] != ':' {
-			return
+		if fl&flagDirty != 0 {
+			key = decodeString(key)
 		}
-		i = skipSpace(b, i+1)
-		if i >= end {
+		if i = skipSpace(b, e+1); i >= end || b[i] != ':' {
+			continue
+		}
+		if i = skipSpace(b, i+1); i >= end {
 			return
 		}
 		ve, _, st := skipValue(b, i, end)
 		if st != stOK {
-			return
+			continue
 		}
 		f(key, i, ve)
 		i = skipSpace(b, ve)
-		if i >= end || b[i] != ',' {
-			return
-		}
-		i++
 	}
+}
+
+// nextArg returns the index of the next member's key behind b[i], where its comma or the
+// object's end is due; end if there is none. A value that cannot be read is stepped over.
+func nextArg(b []byte, i, end int) int {
+	if i < end && b[i] == ',' {
+		if j := skipSpace(b, i+1); j < end && b[j] == '"' {
+			return j
+		}
+	}
+	if i < end && b[i] == '}' && skipSpace(b, i+1) >= end {
+		return end
+	}
+	for ; i < end; i++ {
+		if b[i] != ',' {
+			continue
+		}
+		if j := skipSpace(b, i+1); j < end && b[j] == '"' && memberAt(b, j, end) {
+			return j
+		}
+	}
+	return end
 }
 
 // readGPUArgs reads the arguments that GPU work and runtime calls carry.
@@ -51,26 +62,29 @@ func (r *Reader) readGPUArgs(b []byte, i, end int) (a gpuArgs) {
 	if i >= end {
 		return a
 	}
-	for i++; ; {
-		i = skipSpace(b, i)
-		if i >= end || b[i] != '"' {
-			return a
-		}
+	var word [16]byte
+	for i = skipSpace(b, i+1); i < end && b[i] == '"'; {
 		k := load64(b, i+1)
 		n, st := shortString(b, i+1), stOK
-		if n < 0 {
-			var e int
-			if e, _, st = scanString(b, i+1, end); st != stOK {
+		if n >= 0 {
+			i += n + 2
+		} else {
+			e, fl, st := scanString(b, i+1, end)
+			if st != stOK {
 				return a
 			}
-			n = e - i - 1
+			if n = e - i - 1; fl&flagDirty != 0 {
+				clear(word[:])
+				n = copy(word[:], decodeString(b[i+1:e]))
+				k = load64(word[:], 0)
+			}
+			i = e + 1
 		}
-		i = skipSpace(b, i+n+2)
-		if i >= end || b[i] != ':' {
-			return a
+		if i = skipSpace(b, i); i >= end || b[i] != ':' {
+			i = nextArg(b, i, end)
+			continue
 		}
-		i = skipSpace(b, i+1)
-		if i >= end {
+		if i = skipSpace(b, i+1); i >= end {
 			return a
 		}
 		var ve int
@@ -96,15 +110,18 @@ func (r *Reader) readGPUArgs(b []byte, i, end int) (a gpuArgs) {
 			}
 			ve, _, st = skipValue(b, i, end)
 		}
-		if st != stOK {
-			return a
+		if st == stOK {
+			i = skipSpace(b, ve)
 		}
-		i = skipSpace(b, ve)
-		if i >= end || b[i] != ',' {
-			return a
+		if i < end && b[i] == ',' {
+			if j := skipSpace(b, i+1); b[j] == '"' && j < end {
+				i = j
+				continue
+			}
 		}
-		i++
+		i = nextArg(b, i, end)
 	}
+	return a
 }
 
 // argInt reads an integer argument, also one in quotes; ok is false for anything else.

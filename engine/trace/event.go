@@ -104,6 +104,17 @@ func fieldOf(k uint64) (field, int) {
 	return fieldOther, 0
 }
 
+// fieldOfKey is fieldOf for a key with escapes in it.
+func fieldOfKey(key []byte) field {
+	var word [8]byte
+	key = decodeString(key)
+	if len(key) < len(word) {
+		word[copy(word[:], key)] = '"'
+	}
+	f, _ := fieldOf(load64(word[:], 0))
+	return f
+}
+
 // isEventKey reports whether the word k begins with a key that only events have, or that
 // events begin with: what tells an event's start from any other object.
 func isEventKey(k uint64) bool {
@@ -138,6 +149,9 @@ func (r *Reader) parseEvent(b []byte, i, w int) (end int, st status) {
 			e, fl, st := scanString(b, i+1, w)
 			if st != stOK {
 				return e, st
+			}
+			if fl&flagDirty != 0 {
+				f = fieldOfKey(b[i+1 : e])
 			}
 			ev.fl |= fl & flagRepaired
 			i = e + 1
@@ -211,12 +225,21 @@ func (r *Reader) parseField(f field, b []byte, i, w int) (end int, st status) {
 		}
 		ev.cat = 0
 	case fieldPh:
+		ev.ph = 0
 		if b[i] == '"' {
 			if b[i+2] == '"' && i+2 < w && b[i+1] >= ' ' && b[i+1] != '\\' {
 				ev.ph = b[i+1]
 				return i + 3, stOK
 			}
-			ev.ph = 0
+			end, fl, st = scanString(b, i+1, w)
+			if st != stOK {
+				return end, st
+			}
+			if t := decodeString(b[i+1 : end]); len(t) == 1 {
+				ev.ph = t[0]
+			}
+			ev.fl |= fl & flagRepaired
+			return end + 1, stOK
 		}
 	case fieldTs, fieldDur:
 		v, k, end, st := parseTime(b, i, w)

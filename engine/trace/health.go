@@ -10,6 +10,7 @@ var warningText = [issCount]struct{ code, message string }{
 	issComment:        {"comment", "comments stand in the file"},
 	issJunk:           {"junk_between_events", "text between events was stepped over"},
 	issListDamaged:    {"list_damaged", "the event list's brackets or key are damaged or missing: its events are read all the same"},
+	issJunkBeforeRoot: {"junk_before_root", "text before the trace was ignored"},
 	issJunkAfterRoot:  {"junk_after_root", "text behind the trace was ignored"},
 	issSecondDocument: {"second_document", "a second JSON document follows; only the first is read. Split the file to read the other"},
 	issHeaderDamaged:  {"header_damaged", "header entries are damaged and were skipped"},

@@ -109,7 +109,10 @@ func (r *Reader) learn(b []byte, i, end int) {
 			break
 		}
 		f, _ := fieldOf(load64(b, i+1))
-		e, _, _ := scanString(b, i+1, end)
+		e, fl, _ := scanString(b, i+1, end)
+		if fl&flagDirty != 0 { // it may stand for any key
+			return
+		}
 		v := skipSpace(b, e+1)
 		v = skipSpace(b, v+1)
 		ve, _, st := skipValue(b, v, end)

@@ -84,6 +84,25 @@ func rootKeyAt(b []byte, i, w int) (found, known bool) {
 	return b[c] == ':', true
 }
 
+// rootBehind returns where a trace begins behind other text at the file's start, such as the
+// output of the program that wrote it; -1 for nowhere near.
+func (r *Reader) rootBehind(i int) (at int, known bool) {
+	b, w := r.buf, min(r.w, i+lookahead)
+	if w < i+lookahead && !r.eof {
+		return -1, false
+	}
+	for ; i < w; i++ {
+		if c := b[i]; c != '{' && c != '[' {
+			continue
+		}
+		found, _ := documentAt(b, i, w)
+		if found && (b[i] == '[' || bytes.Contains(b[i:w], []byte(`"traceEvents"`))) {
+			return i, true
+		}
+	}
+	return -1, true
+}
+
 // startsWithEvent handles a root object that is an event itself: a list without its
 // brackets, one event a line. It reports whether it is one; known is false when that takes
 // more bytes to tell.

@@ -50,6 +50,7 @@ var damagedFrames = table(
 	example{"document opened between events", document3(",\n"+opB, ",\n{"+key3+opB), "slices=3; events=4; skipped=1; list_damaged=-; cut at=-"},
 	example{"brace of a header member lost", document3(`{"schemaVersion": 1, `, `{"distributedInfo": {"backend": "nccl", "rank": 3, `), based + "events=3; header_damaged=1"},
 	example{"list goes on inside an event", document3(opB, opB[:len(opB)-3]+`{"a": [1, [`), "slices=2; events=3; skipped=1; span=8000"},
+	example{"root closed in a damaged header", document3(`{"schemaVersion": 1, `, `{"schemaVersion": 1 -x], ne} / e.g. `), based + "events=3; header_damaged=1; junk_after_root=-"},
 	// What is no damage stays what it is.
 	example{"another list of events", `{"otherEvents": [` + op("x", "900", "1") + `], ` + document3(`{"schemaVersion": 1, `, ""), clean + "events=3; list_damaged=-"},
 	example{"another list of events, and no traceEvents", `{"otherEvents": [` + op("x", "900", "1") + `]}`, "slices=0; events=0; no_trace_events=1; list_damaged=-; verdict=unusable"},
@@ -58,6 +59,8 @@ var damagedFrames = table(
 	example{"events inside an event", document(opA, slice("cpu_op", "b", "1", "1", "4", "2", `"log": [`+op("x", "900", "1")+", "+op("y", "901", "1")+"]"), opC), clean + "list_damaged=-"},
 	example{"second document of bare events", "[" + opA + "," + opB + "," + opC + "]\n[" + op("x", "900", "1") + "]", clean + "second_document=1; list_damaged=-"},
 	example{"junk, then a second document", document(opA, opB, opC) + " -- \n" + document(op("x", "900", "1"), op("y", "901", "1")), clean + "junk_after_root=1; list_damaged=-"},
+	example{"junk behind a root without a list", `{"displayTimeUnit": "ms"} -- end`, "slices=0; header_damaged=1; no_trace_events=1; cut at=-"},
+	example{"a document without a list, then one with", `{"displayTimeUnit": "ms"}` + document(opA), "slices=0; second_document=1; cut at=-"},
 	// Lists without brackets.
 	example{"one event a line", opA + "\n" + opB + "\n" + opC + "\n", clean + "list_damaged=1; list_damaged.at=0; missing_comma=2; cut at=-; second_document=-"},
 	example{"one event a line, name first", firstA + "\r\n" + firstB + "\r\n" + firstC, clean + "list_damaged=1; cut at=-"},

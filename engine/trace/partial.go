@@ -15,6 +15,7 @@ const (
 	issComment
 	issJunk
 	issListDamaged
+	issJunkBeforeRoot
 	issJunkAfterRoot
 	issSecondDocument
 	issHeaderDamaged

@@ -294,7 +294,7 @@ func (r *Reader) finish() {
 		})
 		return
 	case stateHeader, stateHunt, stateSkip:
-		if cut = r.state != stateHeader || r.midElement(); !cut {
+		if cut = r.state == stateSkip || r.state == stateHunt && r.back != stateTail || r.midElement(); !cut && r.state == stateHeader {
 			p.note(issUnclosed, end)
 		}
 	case stateResync, stateArray:

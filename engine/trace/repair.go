@@ -25,6 +25,9 @@ func (r *Reader) repairEvent(b []byte, i, limit int) (end int, ok bool) {
 			return 0, false
 		}
 		f, _ := fieldOf(load64(b, i+1))
+		if key := b[i+1 : i+1+k]; bytes.IndexByte(key, '\\') >= 0 {
+			f = fieldOfKey(key)
+		}
 		i = skipSpace(b, i+k+2)
 		if i >= limit || b[i] != ':' {
 			return 0, false

@@ -32,7 +32,18 @@ func (r *Reader) startRoot() status {
 		if w-i < 16 && !r.eof {
 			return stMore // enough to say what it is
 		}
-		r.fail(notTrace(b[i:w], r.base+int64(i)))
+		err := notTrace(b[i:w], r.base+int64(i))
+		if err.Code == "not_trace" {
+			switch at, known := r.rootBehind(i); {
+			case !known:
+				return stMore
+			case at > 0:
+				r.sh.note(issJunkBeforeRoot, r.base+int64(i))
+				r.r = at
+				return stOK
+			}
+		}
+		r.fail(err)
 		return stOK
 	}
 	r.r++
@@ -118,11 +129,14 @@ func (r *Reader) readHeader() status {
 		default:
 			return r.damagedHeader(i)
 		}
-		e, _, st := scanString(b, i+1, w)
+		e, fl, st := scanString(b, i+1, w)
 		if st != stOK {
 			return st
 		}
 		key := b[i+1 : e]
+		if fl&flagDirty != 0 {
+			key = decodeString(key)
+		}
 		v := skipSpace(b, e+1)
 		if v >= w {
 			return stMore
@@ -193,7 +207,7 @@ func (r *Reader) damagedHeader(i int) status {
 	if r.r = i; r.buf[i] != '{' { // which may begin an event
 		r.r++
 	}
-	r.state = stateHunt
+	r.back, r.state = r.state, stateHunt
 	return stOK
 }
 
@@ -255,6 +269,8 @@ func (r *Reader) readTail() status {
 		case found:
 			r.enterAt(at)
 			return stOK
+		case !r.listSeen: // the header is damaged: there is nothing to lose
+			return r.damagedHeader(i)
 		}
 		r.sh.note(issJunkAfterRoot, off)
 	case '{':
@@ -270,6 +286,9 @@ func (r *Reader) readTail() status {
 	case '[':
 		r.sh.note(issSecondDocument, off)
 	default:
+		if !r.listSeen {
+			return r.damagedHeader(i)
+		}
 		r.sh.note(issJunkAfterRoot, off)
 	}
 	r.r = w

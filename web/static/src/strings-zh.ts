@@ -64,6 +64,7 @@ const warnings: Record<string, string> = {
   extra_comma: "事件之间有多余的逗号",
   junk_between_events: "跳过了事件之间的文字",
   list_damaged: "事件列表的括号或键名损坏或缺失：其中的事件仍全部读取",
+  junk_before_root: "忽略了跟踪之前的文字",
   junk_after_root: "忽略了跟踪之后的文字",
   second_document: "后面还有第二个 JSON 文档：只读取第一个，读另一个请先拆分文件",
   header_damaged: "文件头中有损坏的条目：已跳过",
