@@ -36,8 +36,9 @@ type seriesAnswer struct {
 	Cells int
 	Lines []seriesLine
 	Bands []*seriesBand // one for each kind of steps, instead of one line for each of many engines
-	// Engines is how many engines have samples here, More how many columns were left out.
-	Engines, More int
+	// Engines is how many engines have samples here, Cards how many cards that readings of cards
+	// are of, More how many columns were left out.
+	Engines, Cards, More int
 	Samples       int64
 	Outliers      []outlier
 	Times         [][2]int64 // over steps: when each cell was, ns; {0, 0} where nothing is
@@ -192,6 +193,9 @@ func (b *seriesBuilder) build(answer *seriesAnswer) {
 		for _, c := range keep {
 			for _, l := range c.laid {
 				answer.Samples += l.samples
+			}
+			if c.metric.Group == ledger.Cards {
+				answer.Cards = max(answer.Cards, len(c.laid))
 			}
 			b.addColumn(answer, c, r, len(keep) == 1)
 		}

@@ -190,11 +190,12 @@ func (a *seriesAnswer) encode() ([]byte, error) {
 		Lines    []lineJSON    `json:"lines"`
 		Bands    []bandJSON    `json:"bands"`
 		Engines  int           `json:"engines"`
+		Cards    int           `json:"cards"` // of readings of cards
 		More     int           `json:"more"`
 		Samples  int64         `json:"samples"`
 		Outliers []outlierJSON `json:"outliers"`
 		Times    []*[2]int64   `json:"times,omitempty"` // ms since 1970
-	}{Start: a.X0, DX: a.DX, Cells: a.Cells, Lines: []lineJSON{}, Bands: []bandJSON{}, Engines: a.Engines, More: a.More, Samples: a.Samples, Outliers: []outlierJSON{}}
+	}{Start: a.X0, DX: a.DX, Cells: a.Cells, Lines: []lineJSON{}, Bands: []bandJSON{}, Engines: a.Engines, Cards: a.Cards, More: a.More, Samples: a.Samples, Outliers: []outlierJSON{}}
 	for _, l := range a.Lines {
 		out.Lines = append(out.Lines, lineJSON{Metric: l.Metric, Label: l.Label, Engine: l.Engine, Steps: l.Steps, Samples: l.Samples, Outlier: l.Outlier,
 			Cells: l.Cells, Mean: nums(l.Mean), Low: nums(l.Low), High: nums(l.High), Counts: l.Counts, Clipped: l.clipped()})

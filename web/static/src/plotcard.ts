@@ -6,7 +6,7 @@ import { t } from "./fleetstrings";
 import { integer, sig3 } from "./format";
 import { harmless } from "./names";
 import { refusal } from "./refusal";
-import { bound, lastAt, look, placeOf, type Line, type Mark, type Series } from "./series";
+import { bound, lastAt, look, lookOf, type Line, type Mark, type Series } from "./series";
 import { bandName } from "./seriestext";
 
 /** What all charts of the page have in common. */
@@ -162,9 +162,12 @@ export class PlotCard {
   private summary(series: Series, asked: Asked): string {
     if (series.samples === 0) return t.plot.none;
     const parts: string[] = [];
-    if (series.bands.length > 0) parts.push(t.plot.band(series.engines));
-    else if (asked.joined && series.lines.every((l) => l.engine === "")) parts.push(t.plot.joined(series.engines, this.figure.dataset["rule"] ?? ""));
-    else parts.push(t.plot.engines(series.engines));
+    const members = series.cards > 0 ? t.plot.cards(series.cards) : t.plot.engines(series.engines);
+    const joined = series.lines.length > 0 && series.lines.every((l) => l.engine === "");
+    if (series.bands.length > 0) parts.push(t.plot.band(members));
+    else if (joined && Math.max(series.engines, series.cards) > 1) parts.push(t.plot.joined(members, this.figure.dataset["rule"] ?? ""));
+    else parts.push(members);
+    if (joined && !asked.joined && series.engines > 1) parts.push(t.plot.tooMany);
     const counted = this.figure.dataset["counted"] ?? "";
     parts.push(counted === "" ? t.plot.samples(integer(series.samples)) : t.plot.counted(integer(series.samples), counted));
     const clipped = series.lines.reduce((n, l) => n + (l.clip ?? []).filter((c) => c !== 0).length, 0);
@@ -194,7 +197,7 @@ export class PlotCard {
       ...lines.map((line, n) => {
         const item = document.createElement("li");
         const mark = document.createElement("i");
-        const { color, dash } = look(placeOf(series, n), line.steps);
+        const { color, dash } = lookOf(series, n);
         mark.style.borderTop = `2px ${dash} ${color}`;
         const name = this.name(line);
         const k = lastAt(line);

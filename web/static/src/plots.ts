@@ -5,7 +5,7 @@ import { Chart, type Skeleton } from "./chartbase";
 import { t } from "./fleetstrings";
 import { sig3 } from "./format";
 import { harmless } from "./names";
-import { axisNumber, clipped, heights, largest, look, near, nearest, placeOf, points, type Band, type Line, type Mark, type Point, type Series } from "./series";
+import { axisNumber, clipped, heights, largest, look, lookOf, near, nearest, placed, points, type Band, type Line, type Mark, type Point, type Series } from "./series";
 import { bandName, valueText } from "./seriestext";
 
 export interface Drawing {
@@ -131,7 +131,7 @@ export class LinePlot extends Chart {
     const shown: Option[] = [];
     for (const band of s.bands) shown.push(...bandSeries(s, band));
     const spread = s.bands.length === 0 && s.lines.length <= spreadLines;
-    s.lines.forEach((line, n) => shown.push(...this.lineSeries(d, line, placeOf(s, n), spread)));
+    s.lines.forEach((line, n) => shown.push(...this.lineSeries(d, line, n, spread)));
     const most = largest(s);
     shown.push(markSeries(d));
     const x = this.skeleton.xAxis[0]!;
@@ -146,7 +146,7 @@ export class LinePlot extends Chart {
   }
 
   private lineSeries(d: Drawing, line: Line, n: number, spread: boolean): Option[] {
-    const { color, dash } = look(n, line.steps);
+    const { color, dash } = lookOf(d.series, n);
     const name = d.name(line);
     const faint = this.highlighted !== null && this.highlighted !== name;
     const data = points(d.series, line.i, line.v);
@@ -188,8 +188,8 @@ export class LinePlot extends Chart {
     const text = rows.slice(0, mostRows).map(({ line, k }) => `${clip(d.name(line))}  ${valueText(line, k)}`);
     if (rows.length > mostRows) text.push("…");
     text.unshift(...s.bands.flatMap((band) => bandText(s, band, x, reach)));
-    const marks = d.byStep ? [] : d.marks.filter((m) => m.from - s.dx <= x && x <= m.to + s.dx).slice(0, 3);
-    text.push(...marks.map((m) => `${t.mark[m.kind] ?? m.kind}: ${m.engines.map(clip).join(", ")}${m.count > m.engines.length ? " …" : ""}`));
+    const marks = placed(s, d.marks, d.byStep).filter((m) => m.from - s.dx <= x && x <= m.to + s.dx).slice(0, 3);
+    text.push(...marks.map(({ mark: m }) => `${t.mark[m.kind] ?? m.kind}: ${m.engines.map(clip).join(", ")}${m.count > m.engines.length ? " …" : ""}`));
     const head = d.byStep ? `${t.plot.steps} ${Math.round(x).toLocaleString("en-US")}` : new Date(x).toISOString().slice(0, 19).replace("T", " ");
     return [`${head}   ${d.unit}`, ...text].join("\n");
   }
@@ -243,8 +243,8 @@ function bandSeries(s: Series, b: Band): Option[] {
 function markSeries(d: Drawing): Option {
   const style = getComputedStyle(document.documentElement);
   const muted = style.getPropertyValue("--muted").trim();
-  const marks = d.byStep ? [] : d.marks;
-  const areas = marks.filter((m) => lasting.has(m.kind) && m.to > m.from);
+  const marks = placed(d.series, d.marks, d.byStep);
+  const areas = marks.filter((m) => lasting.has(m.mark.kind) && m.to > m.from);
   const moments = marks.filter((m) => !areas.includes(m));
   return {
     ...quiet,
@@ -252,14 +252,14 @@ function markSeries(d: Drawing): Option {
     markArea: {
       silent: true,
       label: { show: false },
-      data: areas.map((m) => [{ xAxis: m.from, itemStyle: areaStyle(m.kind, muted) }, { xAxis: m.to }]),
+      data: areas.map((m) => [{ xAxis: m.from, itemStyle: areaStyle(m.mark.kind, muted) }, { xAxis: m.to }]),
     },
     markLine: {
       silent: true,
       symbol: "none",
       animation: false,
       label: { show: false },
-      data: moments.map((m) => ({ xAxis: m.from, lineStyle: { color: m.kind === "restart" || m.kind === "counter_reset" ? "#d55e00" : muted, type: "dashed", width: 1 } })),
+      data: moments.map((m) => ({ xAxis: m.from, lineStyle: { color: m.mark.kind === "restart" || m.mark.kind === "counter_reset" ? "#d55e00" : muted, type: "dashed", width: 1 } })),
     },
   };
 }

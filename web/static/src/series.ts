@@ -39,6 +39,8 @@ export interface Series {
   /** One for each kind of steps, instead of a line for each of many engines. */
   bands: Band[];
   engines: number;
+  /** Of readings of cards: how many; else 0. */
+  cards: number;
   more: number;
   samples: number;
   outliers: { engine: string; off: number | null }[];
@@ -150,9 +152,48 @@ export function axisNumber(v: number, most: number): string {
   return short(v);
 }
 
-/** Colour and dash of line n: beyond the colours they come again, dashed. Prompt and decode have theirs everywhere. */
-export function look(n: number, steps: string): { color: string; dash: "solid" | "dashed" | "dotted" } {
+type Look = { color: string; dash: "solid" | "dashed" | "dotted" };
+
+/** Colour and dash of line n: beyond the colours they come again, dashed. A kind of steps alone has its own everywhere. */
+export function look(n: number, steps: string): Look {
   if (steps !== "" && n < 2) return { color: steps === "prompt" ? "#e69f00" : "#0072b2", dash: "solid" };
   const dashes = ["solid", "dashed", "dotted"] as const;
   return { color: palette[n % palette.length]!, dash: dashes[Math.floor(n / palette.length) % dashes.length]! };
+}
+
+/** How line n of a chart is drawn: where several engines have both kinds of steps, the colour is the engine's and prompt steps are dashed. */
+export function lookOf(s: Pick<Series, "bands" | "lines">, n: number): Look {
+  const line = s.lines[n]!;
+  if (line.steps === "") return look(placeOf(s, n), "");
+  const who = (l: Line) => `${l.metric}\n${l.label}\n${l.engine}`;
+  const all = [...new Set(s.lines.map(who))];
+  if (all.length === 1 && s.bands.length === 0) return look(0, line.steps);
+  return { color: look(placeOf(s, all.indexOf(who(line))), "").color, dash: line.steps === "prompt" ? "dashed" : "solid" };
+}
+
+/** Where a mark lies on the axis. */
+export interface Placed {
+  mark: Mark;
+  from: number;
+  to: number;
+}
+
+/** A cell of steps that took this many times as long as most has a pause in it, or two of an engine's lives: it says nothing of when. */
+const longCell = 4;
+
+/** The marks on the axis of a chart; over steps at the cells whose steps ran then. */
+export function placed(s: Series, marks: readonly Mark[], byStep: boolean): Placed[] {
+  if (!byStep) return marks.map((mark) => ({ mark, from: mark.from, to: mark.to }));
+  const spans = (s.times ?? []).flatMap((t, i) => (t === null ? [] : [{ i, from: t[0], to: t[1] }]));
+  const lengths = spans.map((t) => t.to - t.from).sort((a, b) => a - b);
+  const limit = longCell * (lengths[Math.floor(lengths.length / 2)] ?? 0);
+  const told = spans.filter((t) => t.to - t.from <= limit);
+  return marks.flatMap((mark) => {
+    const hit = told.filter((t) => t.from <= mark.to && t.to >= mark.from).map((t) => t.i);
+    if (hit.length === 0) return [];
+    const [first, last] = [Math.min(...hit), Math.max(...hit)];
+    return mark.to > mark.from
+      ? [{ mark, from: s.x0 + first * s.dx, to: s.x0 + (last + 1) * s.dx }]
+      : [{ mark, from: xOf(s, first), to: xOf(s, first) }];
+  });
 }
