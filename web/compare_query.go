@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stepscope/stepscope/engine/compare"
 	"github.com/stepscope/stepscope/views"
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
 // compareQuery is a comparison as an address asks for it. ?c= is a column as
@@ -55,21 +57,25 @@ func readCompare(values url.Values, r views.Range, now time.Time) (compareQuery,
 		return bad("compare_per", clip(string(q.Per), 40))
 	}
 	if since := values.Get("since"); since != "" {
-		length, err := compare.ParseColumn("x@-" + since)
-		if err != nil || length.Since == 0 {
-			return bad("compare_since", clip(since, 40))
+		length, err := compare.ParseSpan(since)
+		if err != nil {
+			return bad("compare_since", said(err))
 		}
-		q.Since = length.Since
+		q.Since = length
 	}
 	if q.Metrics = values["metric"]; len(q.Metrics) > maxMetrics {
 		return bad("compare_metrics", len(q.Metrics), maxMetrics)
+	}
+	var unknown *compare.UnknownMetric
+	if errors.As(compare.CheckMetrics(q.Metrics), &unknown) {
+		return bad("compare_metric", unknown.Key, strings.Join(unknown.Near, ", "))
 	}
 	if n := len(values["c"]); n < compare.MinColumns || n > compare.MaxColumns {
 		return bad("compare_columns", n, compare.MinColumns, compare.MaxColumns)
 	}
 	specs, err := compare.ParseColumns(values["c"])
 	if err != nil {
-		return bad("compare_column", err)
+		return bad("compare_column", said(err))
 	}
 	for i := range specs {
 		s := &specs[i]
@@ -80,6 +86,15 @@ func readCompare(values url.Values, r views.Range, now time.Time) (compareQuery,
 	}
 	q.Specs = specs
 	return q, nil
+}
+
+// said is an error as an argument of a refusal: in the reader's language where it knows it.
+func said(err error) any {
+	var s *compare.Said
+	if errors.As(err, &s) {
+		return i18n.Both{EN: s.EN, ZH: s.ZH}
+	}
+	return err
 }
 
 // compareColumns are the columns of an address for the form: also those that

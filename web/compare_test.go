@@ -138,6 +138,11 @@ func TestCompareRefusesInPlace(t *testing.T) {
 	for query, says := range map[string]string{
 		"c=old&c=gone":                                               "gone",
 		"c=old&c=new&per=elephant":                                   "elephant",
+		"c=old&c=new&metric=completion_TSP":                          "completion_TPS",
+		"c=old&c=new&since=foo":                                      "is not a length of time",
+		"c=old&c=new&since=foo&lang=zh":                              "这样的时长",
+		"c=old&c=gone&lang=zh":                                       "没有部署",
+		"lang=zh&c=old&c=" + url.QueryEscape("new@-1"):               "列的写法为",
 		"c=old&c=" + url.QueryEscape("new@-1"):                       "a column is",
 		"c=old&c=new&c=old&c=new&c=old&c=new&c=old":                  "7 columns",
 		"c=old&c=" + url.QueryEscape("new@baseline:no such"):         "no such",

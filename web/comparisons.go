@@ -151,9 +151,9 @@ func compareError(err error) error {
 	case err == nil, errors.As(err, &he):
 		return err
 	case errors.Is(err, store.ErrNotFound):
-		return refuse(http.StatusNotFound, "compare_unknown", err, err)
+		return refuse(http.StatusNotFound, "compare_unknown", err, said(err))
 	case errors.Is(err, store.ErrInvalid):
-		return refuse(http.StatusBadRequest, "compare_samples", err, err)
+		return refuse(http.StatusBadRequest, "compare_samples", err, said(err))
 	case errors.Is(err, context.DeadlineExceeded):
 		return refuse(http.StatusServiceUnavailable, "compare_slow", err)
 	}

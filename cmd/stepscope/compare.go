@@ -23,12 +23,12 @@ import (
 type CompareCmd struct {
 	Columns []string `arg:"" name:"column" help:"Two to six deployments, the first is the baseline: NAME, NAME@-1h, NAME@FROM..TO (times as 2026-03-01T10:00Z) or NAME@baseline:LABEL."`
 
-	Since  time.Duration `default:"1h" help:"Range of columns that name none; it ends now."`
-	DB     string        `name:"db" env:"STEPSCOPE_DB" placeholder:"FILE" type:"path" help:"Database to read, also while a server has it open. Default: stepscope.db."`
-	Server string        `env:"STEPSCOPE_SERVER" placeholder:"URL" help:"Ask this server instead."`
-	Token  string        `env:"STEPSCOPE_TOKEN" help:"The server's token, if reading needs one; better in the environment."`
-	Metric []string      `help:"Only these metrics (keys such as completion_TPS); the figures of the load come with them."`
-	Per    string        `enum:",gpu,engine,token" default:"" help:"Divide sums by gpu or engine, or give timers per generated token (token)."`
+	Since  span     `default:"1h" placeholder:"TIME" help:"Range of columns that name none, such as 90s, 15m, 1h or 7d; it ends now. Default: 1h."`
+	DB     string   `name:"db" env:"STEPSCOPE_DB" placeholder:"FILE" type:"path" help:"Database to read, also while a server has it open. Default: stepscope.db."`
+	Server string   `env:"STEPSCOPE_SERVER" placeholder:"URL" help:"Ask this server instead."`
+	Token  string   `env:"STEPSCOPE_TOKEN" help:"The server's token, if reading needs one; better in the environment."`
+	Metric []string `help:"Only these metrics (keys such as completion_TPS); the figures of the load come with them."`
+	Per    string   `placeholder:"gpu|engine|token" help:"Divide sums by gpu or engine, or give timers per generated token (token)."`
 
 	Format string `enum:"text,json,csv,markdown" default:"text" help:"text, json, csv or markdown."`
 	JSON   bool   `help:"The same as --format json."`
@@ -41,11 +41,32 @@ type CompareCmd struct {
 	PassUndecided bool     `help:"End with 0 where a threshold is neither shown to be crossed nor ruled out."`
 }
 
+// span is a length of time as columns have it, days included.
+type span time.Duration
+
+// UnmarshalText reads a length of time from the command line.
+func (s *span) UnmarshalText(text []byte) error {
+	d, err := compare.ParseSpan(string(text))
+	*s = span(d)
+	return err
+}
+
 // Exit codes of the gate; docs/compare.md describes them.
 const (
 	exitRegression = 4
 	exitUndecided  = 5
 )
+
+// Help tells how a gate ends.
+func (c *CompareCmd) Help() string {
+	return `Exit codes:
+  0  compared; no threshold of --fail-on is crossed
+  1  could not compare: no such deployment, database or server
+  2  the command line is wrong
+  4  a threshold is crossed: the difference is evident and lies beyond it
+  5  not decided: crossing is neither shown nor ruled out, or there is nothing
+     to compare; 0 with --pass-undecided`
+}
 
 // compareTimeout bounds the server's answer.
 const compareTimeout = 2 * time.Minute
@@ -61,11 +82,11 @@ func (c *CompareCmd) Validate() error {
 	if err := compare.CheckMetrics(c.Metric); err != nil {
 		return fmt.Errorf("--metric: %w", err)
 	}
-	switch {
-	case c.DB != "" && c.Server != "":
+	if !slices.Contains([]compare.Per{compare.PerDeployment, compare.PerGPU, compare.PerEngine, compare.PerToken}, compare.Per(c.Per)) {
+		return fmt.Errorf("--per: %.40q is none of gpu, engine and token", c.Per)
+	}
+	if c.DB != "" && c.Server != "" {
 		return errors.New("--db and --server: give one of them")
-	case c.Since < time.Second || c.Since > compare.MaxRange:
-		return fmt.Errorf("--since %s: give a time between 1s and %s", c.Since, compare.MaxRange)
 	}
 	return nil
 }
@@ -157,7 +178,7 @@ func (c *CompareCmd) table(ctx context.Context) (*compare.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := sides.Load(ctx, st, columns, sides.Options{Since: c.Since, Metrics: c.Metric})
+	all, err := sides.Load(ctx, st, columns, sides.Options{Since: time.Duration(c.Since), Metrics: c.Metric})
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +198,7 @@ func (c *CompareCmd) ask(ctx context.Context) (*compare.Table, error) {
 	q := url.Values{"format": {"json"}}
 	for _, s := range columns {
 		if s.Since == 0 && s.From.IsZero() && s.Baseline == "" {
-			s.Since = c.Since
+			s.Since = time.Duration(c.Since)
 		}
 		q.Add("c", s.String())
 	}

@@ -57,6 +57,9 @@ func TestCompare(t *testing.T) {
 		}
 		return stdout.String()
 	}
+	f(2, "", `--since: "foo" is not a length of time such as 90s, 15m, 1h or 7d`, "fast", "slow", "--db", db, "--since", "foo")
+	f(2, "", "--per: \"card\" is none of gpu, engine and token", "fast", "slow", "--db", db, "--per", "card")
+	f(0, "B generates 10.1 % fewer tokens per second than A", "", "fast", "slow", "--db", db, "--since", "7d")
 	f(0, "B generates 10.1 % fewer tokens per second than A", "", "fast", "slow", "--db", db)
 	f(0, "B 每秒生成的 token 比 A 少 10.1 %", "", "fast", "slow", "--db", db, "--lang", "zh")
 	f(0, "kept", "", "fast", "slow", "--db", db, "--fail-on", "completion_TPS<-20%", "--fail-on", "prompt_TPS<-1%")

@@ -50,7 +50,7 @@ func TestParseColumnRefuses(t *testing.T) {
 	f("prod@1h", "neither a length")
 	f("prod@-1x", "not a length of time")
 	f("prod@-0s", "not between")
-	f("prod@-99999d", "not a number of days")
+	f("prod@-99999d", "is not a length of time")
 	f("prod@-500d", "not between")
 	f("prod@10:00..11:00", "not a time")
 	f("prod@2026-11-29T11:00Z..2026-11-29T10:00Z", "ends before it begins")

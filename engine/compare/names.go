@@ -7,11 +7,21 @@ import (
 	"strings"
 )
 
-// CheckMetrics refuses keys without a definition, and names the nearest that have one.
+// UnknownMetric is a key without a definition.
+type UnknownMetric struct {
+	Key  string   // as asked for, cut; untrusted
+	Near []string // keys that exist, the nearest first
+}
+
+func (e *UnknownMetric) Error() string {
+	return fmt.Sprintf("there is no metric %q; the nearest are %s", e.Key, strings.Join(e.Near, ", "))
+}
+
+// CheckMetrics refuses keys without a definition, with an UnknownMetric.
 func CheckMetrics(keys []string) error {
 	for _, k := range keys {
 		if _, ok := definition(k); !ok {
-			return fmt.Errorf("there is no metric %.40q; the nearest are %s", k, strings.Join(nearest(k, 3), ", "))
+			return &UnknownMetric{Key: fmt.Sprintf("%.40s", k), Near: nearest(k, 3)}
 		}
 	}
 	return nil

@@ -68,7 +68,7 @@ type loader struct {
 func (l *loader) side(ctx context.Context, c compare.ColumnSpec) (compare.Side, error) {
 	i := slices.IndexFunc(l.deployments, func(d store.Deployment) bool { return d.Name == c.Deployment })
 	if i < 0 {
-		return compare.Side{}, fmt.Errorf("deployment %q: %w; %s", c.Deployment, store.ErrNotFound, l.known())
+		return compare.Side{}, l.unknown(c.Deployment)
 	}
 	d := l.deployments[i]
 	side := compare.Side{Name: c.Deployment, Spec: c.String(), Deployment: c.Deployment, Baseline: c.Baseline, GPUs: d.GPUs, PeakTFLOPs: d.PeakTFLOPs}
@@ -102,8 +102,13 @@ func (l *loader) side(ctx context.Context, c compare.ColumnSpec) (compare.Side, 
 	return side, l.events(ctx, &side, ids, index)
 }
 
-// known lists some deployments, to choose from.
-func (l *loader) known() string {
+// notThere says that something is not found, in both languages.
+func notThere(en, zh string) error {
+	return &compare.Said{Words: compare.Words{EN: en, ZH: zh}, Err: store.ErrNotFound}
+}
+
+// unknown says that there is no such deployment, and lists some to choose from.
+func (l *loader) unknown(name string) error {
 	const most = 8
 	var names []string
 	for _, d := range l.deployments {
@@ -113,10 +118,11 @@ func (l *loader) known() string {
 		}
 		names = append(names, fmt.Sprintf("%q", d.Name))
 	}
+	en, zh := fmt.Sprintf("there is no deployment %q; ", name), fmt.Sprintf("没有部署 %q；", name)
 	if len(names) == 0 {
-		return "there is no deployment yet: collect from engines first"
+		return notThere(en+"there is none yet: collect from engines first", zh+"目前还没有任何部署：请先采集引擎数据")
 	}
-	return "there are " + strings.Join(names, ", ")
+	return notThere(en+"there are "+strings.Join(names, ", "), zh+"现有 "+strings.Join(names, "、"))
 }
 
 // span is a column's range of time.
@@ -134,11 +140,11 @@ func (l *loader) span(ctx context.Context, c compare.ColumnSpec) (from, to int64
 			}
 			names = append(names, fmt.Sprintf("%q", b.Name))
 		}
-		has := "it has none: keep a range as a baseline on its page first"
-		if len(names) > 0 {
-			has = "it has " + strings.Join(names, ", ")
+		en, zh := fmt.Sprintf("deployment %q has no baseline %q; ", c.Deployment, c.Baseline), fmt.Sprintf("部署 %q 没有基线 %q；", c.Deployment, c.Baseline)
+		if len(names) == 0 {
+			return 0, 0, notThere(en+"it has none: keep a range as a baseline on its page first", zh+"它还没有任何基线：请先在其页面上保存一个时段")
 		}
-		return 0, 0, fmt.Errorf("baseline %q of deployment %q: %w; %s", c.Baseline, c.Deployment, store.ErrNotFound, has)
+		return 0, 0, notThere(en+"it has "+strings.Join(names, ", "), zh+"现有 "+strings.Join(names, "、"))
 	case !c.From.IsZero():
 		return c.From.UnixNano(), c.To.UnixNano(), nil
 	}
