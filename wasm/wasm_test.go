@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -100,9 +101,40 @@ func madeFiles(t *testing.T) []string {
 	w.Close()
 	put("packed.json.gz", z.Bytes())
 	put("packed-cut.json.gz", z.Bytes()[:z.Len()/2])
+	third, half := nextEvent(t, whole, len(whole)/3), nextEvent(t, whole, len(whole)/2)
+	put("key-of-list.json", swap(t, whole, `"traceEvents"`, `"trac\x02Events"`))
+	put("bracket-of-list.json", swap(t, whole, `"traceEvents": [`, `"traceEvents": `))
+	put("opened-member.json", swap(t, whole, `"traceEvents"`, `"otherData": {"traceEvents"`))
+	put("closed-between.json", slices.Concat(whole[:third], []byte("]"), whole[third:half], []byte("]}"), whole[half:]))
+	put("opened-between.json", slices.Concat(whole[:third], []byte("["), whole[third:half], []byte(`{"traceEvents": [`), whole[half:]))
+	put("comments.json", slices.Concat(whole[:third], []byte("/* "), whole[third:half], []byte("/* a */"), whole[half:]))
+	put("text-before.json", append([]byte("saving {1}\n"), whole...))
+	put("escaped-keys.json", swap(t, whole, `"ts"`, `"\u0074s"`))
+	from := nextEvent(t, whole, 100_000)
+	put("one-event-a-line.json", swap(t, whole[from:third], "},", "}\n"))
+	put("no-brackets.json", whole[from:third])
 	put("empty.json", nil)
 	put("page.html", []byte("<html>login</html>"))
 	return files
+}
+
+// swap replaces every old, which must be there.
+func swap(t *testing.T, data []byte, old, new string) []byte {
+	t.Helper()
+	if !bytes.Contains(data, []byte(old)) {
+		t.Fatalf("no %q in the capture", old)
+	}
+	return bytes.ReplaceAll(data, []byte(old), []byte(new))
+}
+
+// nextEvent returns where the first event behind at begins.
+func nextEvent(t *testing.T, data []byte, at int) int {
+	t.Helper()
+	i := bytes.Index(data[at:], []byte(`"ph"`))
+	if i < 0 {
+		t.Fatalf("no event behind byte %d", at)
+	}
+	return bytes.LastIndexByte(data[:at+i], '{')
 }
 
 func allBytes() []byte {
