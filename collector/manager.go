@@ -213,6 +213,11 @@ func (m *manager) state() wire.Report {
 	for _, of := range slices.Sorted(maps.Keys(m.problems)) {
 		r.Problems = append(r.Problems, m.problems[of])
 	}
+	for _, d := range m.config.Deployments {
+		if d.GPUs != 0 || d.PeakTFLOPs != 0 {
+			r.Deployments = append(r.Deployments, wire.DeploymentFacts{Name: d.Name, GPUs: d.GPUs, PeakTFLOPs: d.PeakTFLOPs})
+		}
+	}
 	m.mu.Unlock()
 	for _, l := range loops {
 		r.Targets = append(r.Targets, l.source.Targets()...)

@@ -125,7 +125,11 @@ type session struct {
 	targets  map[store.EngineKey]int // index in report.Targets of the target that captures the engine
 	taken    time.Time               // when its process took the name over from another
 	refused  *wire.Problem           // another process that wanted this name
-	wake     chan struct{}           // closed and replaced when there is something for a poll
+
+	facts        []wire.DeploymentFacts // as last taken over
+	factsAt      time.Time
+	factProblems []wire.Problem // where the store says otherwise
+	wake         chan struct{}  // closed and replaced when there is something for a poll
 }
 
 // claim finds the collector's session for a call, or refuses the call because
@@ -281,60 +285,7 @@ func (h *Hub) Report(ctx context.Context, r wire.Report) error {
 	}
 	h.mu.Unlock()
 	h.publish(Event{Kind: CollectorChanged, Collector: r.Collector})
-	return nil
-}
-
-// cleanReport copies a report and cuts its texts to their bounds.
-func cleanReport(r wire.Report) wire.Report {
-	r.Problems = cleanProblems(r.Problems)
-	r.Targets = slices.Clone(r.Targets)
-	for i := range r.Targets {
-		t := &r.Targets[i]
-		for _, s := range []*string{&t.Name, &t.Source, &t.Kind, &t.ProfileAddr, &t.OutputDir} {
-			*s = cleanText(*s, maxTextBytes)
-		}
-		t.Missing, t.Unknown = cleanTexts(t.Missing), cleanTexts(t.Unknown)
-		if t.Problem != nil {
-			t.Problem = &cleanProblems([]wire.Problem{*t.Problem})[0]
-		}
-		t.Notes = cleanProblems(t.Notes[:min(len(t.Notes), maxNotes)])
-	}
-	return r
-}
-
-const (
-	maxTexts = 1000 // of one list in a report
-	maxArgs  = 10   // of a problem: as many as its texts can name
-	maxNotes = 16   // of a target
-)
-
-func cleanProblems(list []wire.Problem) []wire.Problem {
-	list = slices.Clone(list[:min(len(list), maxTexts)])
-	for i := range list {
-		p := &list[i]
-		for _, s := range []*string{&p.What, &p.Hint, &p.WhatZH, &p.HintZH, &p.Code} {
-			*s = cleanText(*s, maxTextBytes)
-		}
-		p.Args = cleanTexts(p.Args[:min(len(p.Args), maxArgs)])
-	}
-	return list
-}
-
-func cleanTexts(list []string) []string {
-	list = slices.Clone(list[:min(len(list), maxTexts)])
-	for i := range list {
-		list[i] = cleanText(list[i], maxTextBytes)
-	}
-	return list
-}
-
-// cleanText is untrusted text for one line: store's rules for notes, without line breaks.
-func cleanText(s string, max int) string {
-	s = strings.Join(strings.FieldsFunc(store.Meta{Note: s}.Clean().Note, func(r rune) bool { return r == '\n' || r == '\t' }), " ")
-	if len(s) > max {
-		s = strings.ToValidUTF8(s[:max], "")
-	}
-	return s
+	return h.takeFacts(ctx, r.Collector, r.Deployments)
 }
 
 // CollectorState is a collector as the hub last heard of it.
@@ -360,6 +311,7 @@ func (h *Hub) Collectors() []CollectorState {
 			p := *s.refused
 			c.Refused = &p
 		}
+		c.Report.Problems = append(slices.Clip(c.Report.Problems), s.factProblems...)
 		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b CollectorState) int { return strings.Compare(a.Name, b.Name) })

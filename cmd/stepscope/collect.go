@@ -39,15 +39,18 @@ type CollectCmd struct {
 	Profile    []string `placeholder:"HOST:PORT" help:"DeepInfer engines' profile interfaces, as in host:6070-6077."`
 	OutputDir  string   `placeholder:"DIR" help:"Folder for their traces, the same for engines and collector."`
 	GPU        bool     `name:"gpu" help:"Read this machine's cards."`
+	GPUCount   int      `name:"gpu-count" placeholder:"N" help:"GPUs of the whole deployment; the server's pages can say it too, and what is said there counts."`
+	PeakTflops float64  `name:"peak-tflops" placeholder:"TFLOPS" help:"One GPU's dense BF16 peak in TFLOP/s, as in 989.5; turns estimated TFLOP/s into MFU."`
 }
 
 // Validate wants either a file or flags.
 func (c *CollectCmd) Validate() error {
 	flags := len(c.Log)+len(c.Metrics)+len(c.Profile) > 0 || c.GPU
+	facts := c.GPUCount != 0 || c.PeakTflops != 0
 	switch {
 	case c.Server == "" && c.DB == "":
 		return errors.New("where to? give --server, or --db to write to a database")
-	case c.Config != "" && (flags || c.Deployment != ""):
+	case c.Config != "" && (flags || facts || c.Deployment != ""):
 		return errors.New("--config: the file says all; leave out --deployment and what follows it")
 	case c.Config == "" && !flags:
 		return errors.New("what to collect? give --config, or --deployment with --log, --metrics, --profile or --gpu")
@@ -101,7 +104,7 @@ func (c *CollectCmd) config() (cfg *config.Config, err error) {
 	} else {
 		cfg, err = config.FromFlags(config.Flags{
 			Deployment: c.Deployment, Logs: c.Log, Zone: c.Zone, Metrics: c.Metrics, Kind: c.Kind,
-			Profile: c.Profile, OutputDir: c.OutputDir, GPU: c.GPU,
+			Profile: c.Profile, OutputDir: c.OutputDir, GPU: c.GPU, GPUs: c.GPUCount, PeakTFLOPs: c.PeakTflops,
 		})
 	}
 	if err != nil {

@@ -20,10 +20,12 @@ type Config struct {
 type Deployment struct {
 	Name        string
 	Model       string
-	Parallel    string // as people write it: "tp8", "cp2 dp4"
-	Role        string // "mixed", "prompt", "decode" or empty
-	Host        string // the engines' host, where a target does not say its own; empty: not told
-	HostInNames bool   // engines are called host/rankN, where ranks alone are not unique
+	Parallel    string  // as people write it: "tp8", "cp2 dp4"
+	Role        string  // "mixed", "prompt", "decode" or empty
+	Host        string  // the engines' host, where a target does not say its own; empty: not told
+	HostInNames bool    // engines are called host/rankN, where ranks alone are not unique
+	GPUs        int     // cards of the whole deployment, on all hosts, 0 not told
+	PeakTFLOPs  float64 // one card's dense BF16 peak in TFLOP/s, 0 not told
 
 	Logs     []Log
 	Metrics  []Metrics
@@ -75,6 +77,12 @@ type Profile struct {
 	Zone      string   // of the times in trace files' names
 	Traces
 }
+
+// Bounds of what a configuration says about a deployment's cards.
+const (
+	MaxGPUs = 1_000_000
+	MaxPeak = 100_000 // TFLOP/s of one card
+)
 
 // The defaults of a configuration.
 const (

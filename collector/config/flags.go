@@ -20,6 +20,8 @@ type Flags struct {
 	Profile    []string // addresses of DeepInfer's profile interfaces
 	OutputDir  string   // where their traces go
 	GPU        bool
+	GPUs       int     // cards of the whole deployment, 0 not told
+	PeakTFLOPs float64 // of one card, 0 not told
 }
 
 // FromFlags checks flags and makes a configuration of them.
@@ -32,7 +34,10 @@ func FromFlags(f Flags) (*Config, error) {
 			return nil, fmt.Errorf("there is no zone %q; give an IANA name such as Asia/Shanghai, UTC or Local", f.Zone)
 		}
 	}
-	d := Deployment{Name: f.Deployment}
+	if f.GPUs < 0 || f.GPUs > MaxGPUs || !(f.PeakTFLOPs >= 0 && f.PeakTFLOPs <= MaxPeak) {
+		return nil, fmt.Errorf("%d GPUs of %g TFLOP/s: give up to %d of up to %d", f.GPUs, f.PeakTFLOPs, MaxGPUs, MaxPeak)
+	}
+	d := Deployment{Name: f.Deployment, GPUs: f.GPUs, PeakTFLOPs: f.PeakTFLOPs}
 	var files []string
 	for _, p := range f.Logs {
 		if p == "-" {

@@ -172,6 +172,25 @@ func (b *block) number(key string, otherwise, least, most int) int {
 	return v
 }
 
+// quantity is a number with or without a fraction, within bounds, or 0 when it is not there.
+func (b *block) quantity(key string, least, most float64) float64 {
+	n := b.get(key)
+	if n == nil {
+		return 0
+	}
+	v, err := strconv.ParseFloat(n.GetToken().Value, 64)
+	switch n.(type) {
+	case *ast.IntegerNode, *ast.FloatNode:
+	default:
+		err = errors.New("not a number")
+	}
+	if err != nil || !(v >= least && v <= most) {
+		b.fault(n, "%s: %s should be a number from %g to %g, not %s", b.where, key, least, most, kind(n))
+		return 0
+	}
+	return v
+}
+
 // duration is a time such as 5s, within bounds.
 func (b *block) duration(key string, otherwise, least, most time.Duration) time.Duration {
 	n := b.get(key)

@@ -145,6 +145,7 @@ func (r *reader) deployment(n ast.Node, paths, addresses places) Deployment {
 	}
 	d.Model, d.Parallel, d.Host = b.text("model"), b.text("parallel"), b.text("host")
 	d.Role = b.choice("role", "mixed", "prompt", "decode")
+	d.GPUs, d.PeakTFLOPs = b.number("gpu_count", 0, 1, MaxGPUs), b.quantity("peak_tflops", 1, MaxPeak)
 	at := b.keys["host_in_names"]
 	d.HostInNames = b.flag("host_in_names")
 	for _, l := range b.each("logs") {

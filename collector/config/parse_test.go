@@ -21,6 +21,8 @@ deployments:
     role: mixed
     host: node7
     host_in_names: true
+    gpu_count: 16
+    peak_tflops: 989.5
     logs:
       - paths: [/var/log/a/*.log, /var/log/b.log]
         zone: Asia/Shanghai
@@ -54,7 +56,7 @@ func TestParse(t *testing.T) {
 	}
 	want := &Config{Name: "node7", Deployments: []Deployment{
 		{
-			Name: "prod-a", Model: "some-model", Parallel: "cp2 dp4", Role: "mixed", Host: "node7", HostInNames: true,
+			Name: "prod-a", Model: "some-model", Parallel: "cp2 dp4", Role: "mixed", Host: "node7", HostInNames: true, GPUs: 16, PeakTFLOPs: 989.5,
 			Logs: []Log{
 				{Paths: []string{"/var/log/a/*.log", "/var/log/b.log"}, Zone: "Asia/Shanghai", Start: tail.AtEnd},
 				{Paths: []string{"/var/log/c.log"}},
@@ -106,6 +108,10 @@ func TestParseFaults(t *testing.T) {
 	f("deployments:\n- model: x\n", "line 2", "needs a name")
 	f("deployments:\n- name: ' '\n", "line 2", "deployment")
 	f(one+"  role: big\n", "line 3", "one of mixed, prompt, decode", `"big"`)
+	f(one+"  gpu_count: 1.5\n", "line 3", "whole number from 1 to 1000000", `"1.5"`)
+	f(one+"  gpu_count: '8'\n", "line 3", "whole number")
+	f(one+"  peak_tflops: 989,5\n", "line 3", "number from 1 to 100000", `"989,5"`)
+	f(one+"  peak_tflops: .inf\n  gpu_count: 0\n", "line 3", "number from 1", "line 4", "whole number")
 	f(one+"  host_in_names: perhaps\n", "line 3", "true or false")
 	f(one+"  host_in_names: true\n  logs: /x.log\n", "line 3", "needs to know the host")
 	f(one+"  logs:\n  - paths: '/x/[.log'\n", "line 4", "pattern")

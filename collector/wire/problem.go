@@ -108,6 +108,8 @@ var ProblemTexts = map[string]ProblemText{
 	"spool.thinned":           {"{0} samples were thinned out of the spool", "Give it more room with --spool-max, or keep the server up."},
 	"spool.damaged":           {"{0} batches in the spool were damaged and are lost", "Check the disk of the spool's folder."},
 	"spool.skipped":           {"{0} batches in the spool were given up: the server has later ones of this collector", "Run one collector of this name, always with the same spool folder."},
+	"facts.gpus":              {"deployment {0} has {1} GPUs by the configuration, and {2} by what was entered here", "What was entered counts. Correct one of the two, or clear the field on the deployment's form to take the configuration's."},
+	"facts.peak":              {"deployment {0} has GPUs of {1} TFLOP/s by the configuration, and of {2} by what was entered here", "What was entered counts. Correct one of the two, or clear the field on the deployment's form to take the configuration's."},
 	"collector.taken":         {"another collector on host \"{0}\" calls itself \"{1}\" too and is refused", "Give that one another name (--name, or collector: in its configuration)."},
 	"collector.former":        {"a collector on this host ({0}) that started earlier still runs as \"{1}\" and is refused", "Stop the earlier one, or give one of them another name (--name, or collector: in its configuration)."},
 }

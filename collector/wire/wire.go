@@ -63,6 +63,16 @@ type Report struct {
 	Targets   []Target
 	Spooled   int64 // bytes waiting for the server
 	Problems  []Problem
+	// Deployments are what the collector's configuration says about deployments as a whole.
+	Deployments []DeploymentFacts `json:",omitempty"`
+}
+
+// DeploymentFacts is what a configuration says about a deployment as a whole. What a person has said on the server counts
+// more: it is taken over only where nobody else has said anything since.
+type DeploymentFacts struct {
+	Name       string
+	GPUs       int     // cards of the whole deployment, 0 not told
+	PeakTFLOPs float64 // one card's dense BF16 peak in TFLOP/s, 0 not told
 }
 
 // Health is a target's state in a word.
