@@ -35,7 +35,7 @@ func TestNewProblem(t *testing.T) {
 
 // Every code in the sources has its texts, and every text is used. Codes built at run time are named by their beginning.
 func TestProblemTextsAndSourcesAgree(t *testing.T) {
-	quoted := regexp.MustCompile(`(?:(?:Problem|problem|say|lack|tell|note)\([^"\n]*|code :?= |return |\{)"((?:log|metrics|gpu|profile|config|deliver|schedule|spool|collector)\.[a-z_]+)"`)
+	quoted := regexp.MustCompile(`(?:(?:Problem|problem|say|lack|tell|note)\([^"\n]*|code :?= |return |\{)"((?:log|metrics|gpu|profile|config|deliver|schedule|spool|collector|facts)\.[a-z_]+)"`)
 	used := map[string]bool{}
 	for _, dir := range []string{"../../collector", "../../web"} {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
