@@ -130,13 +130,13 @@ const tidyEvery = 2 * time.Minute
 // 500 points: CPU time in the forms that the samples have as time goes by, and
 // against the same from raw rows.
 //
-// The day ends at 20:00 and is kept up as the server does. That is the worst hour:
-// what came since noon is not folded yet. "newest" is the moment before Maintain
+// The day ends at 19:00 and is kept up as the server does. That is the worst hour:
+// what came since 15:00 is not folded yet. "newest" is the moment before Maintain
 // would pack again, "hour-raw" the same if it was not called for an hour.
 func BenchmarkPointsDay(b *testing.B) {
 	s := openBench(b, "day.db")
 	batch, _ := statsBatch(b, 24*360*64)
-	end := t0 + 20*hour
+	end := t0 + 19*hour
 	for i := range batch.Rows {
 		batch.Rows[i].Time += end - day - t0
 	}

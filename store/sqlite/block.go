@@ -173,16 +173,16 @@ func (b *blocks) each(plans []plan, from, to int64, f func(key [2]int64, first i
 			pairs = append(pairs, p.engine<<32|c.id)
 		}
 	}
+	var key [2]int64
+	var first, block, at int64
 	var data sql.RawBytes
+	row := []any{&key[0], &key[1], &first, &block, &at, &data} // once: a year of 40 metrics of 64 engines has a million
 	return each(b.tx, func(scan scanner) (err error) {
-		var key [2]int64
-		var first int64
-		var seg segment
-		if err := scan(&key[0], &key[1], &first, &seg.block, &seg.chunk, &data); err != nil {
+		if err := scan(row...); err != nil {
 			return err
 		}
 		if b.sums, err = b.dec.DecodeAggregates(b.sums, data); err != nil {
-			return damaged("sums of chunk", seg.chunk, err)
+			return damaged("sums of chunk", at, err)
 		}
 		n := 0
 		for i := range b.sums {
@@ -191,8 +191,8 @@ func (b *blocks) each(plans []plan, from, to int64, f func(key [2]int64, first i
 				n++
 			}
 		}
-		if seg.sums = b.sums[:n]; n > 0 {
-			f(key, first, seg)
+		if n > 0 {
+			f(key, first, segment{block: block, chunk: at, sums: b.sums[:n]})
 		}
 		return nil
 	}, `SELECT s.engine, s.series, s.first, s.block, s.chunk, s.data FROM json_each(?) p CROSS JOIN series_sum s

@@ -25,17 +25,18 @@ func (s *Store) Points(ctx context.Context, q store.PointsQuery) ([]store.Points
 	if err != nil {
 		return nil, s.failure("read points", err)
 	}
-	var out []store.Points
-	for _, part := range split(plans, max(bucketsAtOnce/g.buckets, 1)) {
-		err := s.read(ctx, func(tx *sql.Tx) (err error) {
-			out, err = g.read(tx, part, out)
+	parts := split(plans, max(bucketsAtOnce/g.buckets, 1))
+	results := make([][]store.Points, len(parts))
+	err = atOnce(ctx, len(parts), func(ctx context.Context, i int) error {
+		return s.read(ctx, func(tx *sql.Tx) (err error) {
+			results[i], err = g.read(tx, parts[i])
 			return err
 		})
-		if err != nil {
-			return nil, s.failure("read points", err)
-		}
+	})
+	if err != nil {
+		return nil, s.failure("read points", err)
 	}
-	return out, nil
+	return slices.Concat(results...), nil
 }
 
 // split cuts plans into parts of at most so many columns each, in order.
@@ -67,7 +68,7 @@ type grid struct {
 }
 
 // read reads the points of the plans' columns.
-func (g *grid) read(tx *sql.Tx, plans []plan, out []store.Points) ([]store.Points, error) {
+func (g *grid) read(tx *sql.Tx, plans []plan) (out []store.Points, err error) {
 	packed := newBlocks(tx)
 	series := make(map[[2]int64]*bucketer)
 	for _, p := range plans {
@@ -77,7 +78,7 @@ func (g *grid) read(tx *sql.Tx, plans []plan, out []store.Points) ([]store.Point
 	}
 	owners := make(map[*segments]*bucketer, len(series))
 	var open []segment
-	err := packed.each(plans, g.from, g.to, func(key [2]int64, first int64, seg segment) {
+	err = packed.each(plans, g.from, g.to, func(key [2]int64, first int64, seg segment) {
 		b := series[key]
 		owners[b.of], seg.series = b, b.of
 		open = b.addBlock(first, seg, open)
@@ -115,9 +116,7 @@ func (g *grid) read(tx *sql.Tx, plans []plan, out []store.Points) ([]store.Point
 		for c := range p.columns {
 			b, r := series[[2]int64{p.engine, p.columns[c].id}], &rows[c]
 			r.order()
-			for i := range r.times {
-				b.add(r.times[i], r.steps[i], r.flags[i], r.values[i])
-			}
+			b.addRows(&chunk.Rows{Times: r.times, Steps: r.steps, Flags: r.flags}, r.values)
 			if buckets := b.list(); len(buckets) > 0 {
 				out = append(out, store.Points{Engine: p.engine, Column: p.columns[c].Column, Width: g.width, Buckets: buckets})
 			}
@@ -174,18 +173,6 @@ type bucketer struct {
 	end      int64             // the latest time of the blocks so far
 	overlap  bool              // one of them began before that
 	openLast int64             // the latest time of the pieces that are to be unpacked
-}
-
-func (b *bucketer) add(time, step int64, flags store.Flags, v float64) {
-	if time < b.from || time >= b.to || !b.takes(flags) {
-		return
-	}
-	a := b.bucket(time)
-	if a.N == 0 || time >= a.Last {
-		a.Add(time, step, v)
-	} else {
-		a.Merge(&chunk.Aggregate{N: 1, First: time, Last: time, FirstStep: step, LastStep: step, Min: v, Max: v, Sum: v, LastValue: v})
-	}
 }
 
 // addRows counts rows by time that came after those before them. Neighbours fall

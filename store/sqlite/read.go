@@ -131,8 +131,9 @@ func packedPoints(tx *sql.Tx, p *plan, from, to int64) ([]points, error) {
 	return out, err
 }
 
-// headQuery finds the rows of a stream that lie as they came.
-const headQuery = `SELECT id, time, step, flags, vals FROM sample WHERE engine = ? AND layout = ? AND time >= ? AND time < ? ORDER BY time, id`
+// headQuery finds the rows of a stream that lie as they came, with some neighbouring
+// columns' values.
+const headQuery = `SELECT id, time, step, flags, substr(vals, ?, ?) FROM sample WHERE engine = ? AND layout = ? AND time >= ? AND time < ? ORDER BY time, id`
 
 // head reads the rows that lie as they came, by the query above.
 func head(query *sql.Stmt, p *plan, from, to int64, out []points) error {
@@ -147,25 +148,30 @@ func head(query *sql.Stmt, p *plan, from, to int64, out []points) error {
 			uses[at.layout] = append(uses[at.layout], use{int(at.pos), i})
 		}
 	}
+	var id, time, step, flags int64
+	var vals sql.RawBytes
+	row := []any{&id, &time, &step, &flags, &vals} // once: there are many rows
 	for _, layout := range order {
-		var vals sql.RawBytes
+		of := uses[layout]
+		first, last := of[0].pos, of[0].pos
+		for _, u := range of {
+			first, last = min(first, u.pos), max(last, u.pos)
+		}
 		err := eachOf(query, func(scan scanner) error {
-			var id, time, step int64
-			var flags store.Flags
-			if err := scan(&id, &time, &step, &flags, &vals); err != nil {
+			if err := scan(row...); err != nil {
 				return err
 			}
-			for _, u := range uses[layout] {
-				v, ok := valueAt(vals, u.pos)
+			for _, u := range of {
+				v, ok := valueAt(vals, u.pos-first)
 				if !ok {
-					return fmt.Errorf("%w: row %d has %d bytes of values", store.ErrCorrupt, id, len(vals))
+					return fmt.Errorf("%w: row %d has no column %d", store.ErrCorrupt, id, u.pos)
 				}
 				if v == v { // absent otherwise
-					out[u.out].add(id, time, step, flags, v)
+					out[u.out].add(id, time, step, store.Flags(flags), v)
 				}
 			}
 			return nil
-		}, p.engine, layout, from, to)
+		}, 8*first+1, 8*(last-first+1), p.engine, layout, from, to)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/stepscope/stepscope/store"
 )
@@ -19,6 +22,32 @@ func (s *Store) read(ctx context.Context, f func(tx *sql.Tx) error) error {
 	}
 	defer tx.Rollback() // nothing to commit
 	return explain(f(tx))
+}
+
+// readersAtOnce is the connections that one large question may take of those that
+// read: others must not wait until it is answered.
+const readersAtOnce = readers / 2
+
+// atOnce calls f for 0 … n−1 on a few goroutines, until one fails.
+func atOnce(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	if n == 1 {
+		return f(ctx, 0)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var next atomic.Int64
+	var work sync.WaitGroup
+	for range min(n, readersAtOnce, runtime.GOMAXPROCS(0)) {
+		work.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if err := f(ctx, i); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+	work.Wait()
+	return context.Cause(ctx)
 }
 
 type scanner func(dest ...any) error
