@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -63,6 +65,9 @@ func usefulRange(d *deploymentState, now time.Time) views.Range {
 func readRange(c echo.Context, now time.Time) (views.Range, error) {
 	if from, to := c.QueryParam("from"), c.QueryParam("to"); from != "" || to != "" {
 		r := views.Range{Key: "own"}
+		if from == "" || to == "" {
+			return r, refuse(http.StatusBadRequest, "time_half", nil)
+		}
 		var err error
 		if r.From, err = formTime(from); err != nil {
 			return r, badTime("from", from)
@@ -75,9 +80,9 @@ func readRange(c echo.Context, now time.Time) (views.Range, error) {
 		}
 		return r, nil
 	}
-	key := c.QueryParam("range")
+	key := cmp.Or(c.QueryParam("range"), defaultRange)
 	if _, ok := rangeLengths[key]; !ok {
-		key = defaultRange
+		return views.Range{}, refuse(http.StatusBadRequest, "range", nil, clip(key, 40), strings.Join(views.RangeKeys, ", "))
 	}
 	return views.Range{Key: key, From: now.Add(-rangeLengths[key]), To: now}, nil
 }

@@ -39,9 +39,9 @@ type seriesAnswer struct {
 	// Engines is how many engines have samples here, Cards how many cards that readings of cards
 	// are of, More how many columns were left out.
 	Engines, Cards, More int
-	Samples       int64
-	Outliers      []outlier
-	Times         [][2]int64 // over steps: when each cell was, ns; {0, 0} where nothing is
+	Samples              int64
+	Outliers             []outlier
+	Times                [][2]int64 // over steps: when each cell was, ns; {0, 0} where nothing is
 }
 
 // seriesLine is one line. Values are as shown: shares in percent, quantiles of

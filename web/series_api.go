@@ -9,10 +9,13 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/stepscope/stepscope/engine/compare"
+	"github.com/stepscope/stepscope/engine/ledger"
 	"github.com/stepscope/stepscope/store"
 )
 
@@ -38,11 +41,18 @@ func (s *Server) series(c echo.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), gatherTimeout)
 		defer cancel()
 		answer, err := buildSeries(ctx, s.samples, q)
+		if err == nil && answer.Samples == 0 {
+			err = answerable(ctx, s.samples, q)
+		}
 		if err != nil {
 			return nil, err
 		}
 		return answer.encode()
 	})
+	var unknown *compare.UnknownMetric
+	if errors.As(err, &unknown) {
+		return refuse(http.StatusNotFound, "metric_unknown", nil, unknown.Key, strings.Join(unknown.Near, ", "))
+	}
 	if err != nil {
 		if errors.Is(err, store.ErrNotFound) {
 			return deploymentError(err)
@@ -51,6 +61,41 @@ func (s *Server) series(c echo.Context) error {
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
 	return c.JSONBlob(http.StatusOK, body)
+}
+
+// answerable says of a question that got no samples whether it could ever have
+// any: an error tells of a deployment or a metric that doesn't exist.
+func answerable(ctx context.Context, st store.Samples, q seriesQuery) error {
+	deployments, err := st.Deployments(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(deployments, func(d store.Deployment) bool { return d.Name == q.deployment }) {
+		return store.ErrNotFound
+	}
+	strange := slices.DeleteFunc(slices.Clone(q.metrics), func(key string) bool {
+		_, known := ledger.Lookup(key)
+		return known
+	})
+	if len(strange) == 0 {
+		return nil
+	}
+	engines, err := st.Engines(ctx, q.deployment)
+	if err != nil {
+		return err
+	}
+	sel := store.Selection{Metrics: strange, To: store.MaxTime + 1}
+	for _, e := range engines {
+		sel.Engines = append(sel.Engines, e.ID)
+	}
+	columns, err := st.Columns(ctx, sel)
+	if err != nil {
+		return err
+	}
+	for _, c := range columns { // series under an engine's own name
+		strange = slices.DeleteFunc(strange, func(key string) bool { return key == c.Metric })
+	}
+	return compare.CheckMetrics(strange)
 }
 
 // key is the same for questions with the same answer.

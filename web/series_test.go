@@ -265,8 +265,8 @@ func TestCardsAreTold(t *testing.T) {
 func TestSeriesAPI(t *testing.T) {
 	s := newSite(t, nil)
 	s.at(seedNow)
-	s.seed([]store.EngineInfo{engine("d/<b>", "rank0", 0)}, []store.Column{{Metric: "cpu_mean", Label: "x"}, {Metric: "cpu_mean", Label: "y"}},
-		[]sample{{0, time.Minute, 1, 0, []float64{1.5, math.NaN()}}})
+	s.seed([]store.EngineInfo{engine("d/<b>", "rank0", 0)}, []store.Column{{Metric: "cpu_mean", Label: "x"}, {Metric: "cpu_mean", Label: "y"}, {Metric: "vllm:own_series"}},
+		[]sample{{0, time.Minute, 1, 0, []float64{1.5, math.NaN(), 7}}})
 	f := func(query string, status int, parts ...string) {
 		t.Helper()
 		res, body := s.do("GET", "/api/series?"+query, nil)
@@ -281,9 +281,13 @@ func TestSeriesAPI(t *testing.T) {
 	}
 	f("deployment=d/%3Cb%3E&metric=cpu_mean&range=15m&points=300", 200, `"cells":300`, `"label":"x"`, `"v":[1.5]`, `"samples":1`)
 	f("deployment=d/%3Cb%3E&metric=cpu_mean&label=y&range=15m", 200, `"lines":[]`, `"samples":0`)
-	f("deployment=d/%3Cb%3E&metric=nobody&from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z", 200, `"lines":[]`)
+	f("deployment=d/%3Cb%3E&metric=cpu_mean&from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z", 200, `"lines":[]`)
+	f("deployment=d/%3Cb%3E&metric=vllm:own_series&from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z", 200, `"lines":[]`) // it has samples at another time
+	f("deployment=d/%3Cb%3E&metric=cpu_maen", 404, "no metric “cpu_maen”", "cpu_mean", `"code":"metric_unknown"`, "没有指标")
 	f("deployment=d/%3Cb%3E&metric=cpu_mean&points=9999999", 200, `"cells":2000`)
-	f("deployment=nobody&metric=cpu_mean", 200, `"lines":[]`)
+	f("deployment=nobody&metric=cpu_mean", 404, "no such deployment")
+	f("deployment=d&metric=m&range=2h", 400, "no range “2h”", "live, 15m, 1h")
+	f("deployment=d&metric=m&from=2026-03-01T00:00:00Z", 400, "only one end")
 	f("metric=cpu_mean", 400, "deployment or metric")
 	f("deployment=d&metric="+strings.Repeat("a", 600), 400, "1 to 8 keys")
 	f("deployment=d&metric=m&points=-4", 400, "points")
