@@ -88,6 +88,10 @@ func TestCompareDeployments(t *testing.T) {
 	if all := eval[int](p, `document.querySelectorAll("tr.metric").length`); len(left) == 0 || len(left) == all {
 		t.Errorf("%d of %d rows are left", len(left), all)
 	}
+	// Sorted by a link, without losing the filter.
+	p.press(`th.against a.sort`)
+	p.until(`location.search.includes("sort=b.size") && location.search.includes("q=acceptance") && document.querySelector("th.against").getAttribute("aria-sort") === "descending"`)
+	p.compared()
 	p.key("\x1bj")
 	p.until(`document.activeElement.closest("tr") === document.querySelector("tr.metric:not([hidden])")`)
 	p.key("c")

@@ -19,7 +19,8 @@ type Compare struct {
 	Deployments []string        // to choose from
 	Baselines   map[string][]string
 	Per         compare.Per
-	Align       string // "time", "elapsed" or "step"
+	Align       string // "time", "elapsed" or "step"; "": as fits the columns
+	Sort        string // of the rows: "" is reading order, "name", "b.size", "b.verdict"
 	Show        string // "" all rows, "evidence" those with evidence or a refusal, "headline"
 	Table       *compare.Table
 	Pending     bool // it is still being computed

@@ -136,7 +136,10 @@ func arrow(d *compare.Difference) string {
 }
 
 // diffBar is an interval as a bar around zero: places from 0 to 100, zero at 50.
-type diffBar struct{ Low, High, Low95, High95, Value float64 }
+type diffBar struct {
+	Low, High, Low95, High95, Value float64
+	Tested                          bool // it has an interval for the whole table
+}
 
 // bar lays a difference on the axis that all rows share: relative to A, ±100 %
 // at the ends, roots of it between, so that 1 % and 50 % can both be seen. ok is
@@ -157,7 +160,7 @@ func bar(r compare.Row, d *compare.Difference) (b diffBar, ok bool) {
 		root := math.Sqrt(math.Min(1, math.Abs(rel)))
 		return 50 + math.Copysign(50*root, rel)
 	}
-	return diffBar{at(d.Low), at(d.High), at(d.Low95), at(d.High95), at(d.Value)}, true
+	return diffBar{at(d.Low), at(d.High), at(d.Low95), at(d.High95), at(d.Value), !math.IsInf(d.Low, 0) || !math.IsInf(d.High, 0)}, true
 }
 
 // x prints a place on the bar.

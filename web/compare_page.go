@@ -58,10 +58,11 @@ func (s *Server) comparePage(c echo.Context) error {
 	p.Query.Del("part") // links of the part lead to whole pages
 	v := views.Compare{
 		Columns: compareColumns(c.QueryParams()["c"]), Per: compare.Per(c.QueryParam("per")), Align: c.QueryParam("align"), Show: c.QueryParam("show"),
+		Sort:      c.QueryParam("sort"),
 		Baselines: map[string][]string{},
 	}
 	if !slices.Contains(views.Aligns, v.Align) {
-		v.Align = views.Aligns[0]
+		v.Align = ""
 	}
 	if !slices.Contains(views.Shows, v.Show) {
 		v.Show = ""

@@ -123,6 +123,20 @@ function startTable(part: HTMLElement): void {
     filter.addEventListener("input", show);
   }
   show();
+  // What was chosen without loading the page stays when a link loads it again.
+  section.addEventListener("click", (event) => {
+    const link = (event.target as Element).closest<HTMLAnchorElement>("a[href^='/compare']");
+    if (link === null) return;
+    const url = new URL(link.href);
+    const now = new URL(location.href).searchParams;
+    for (const key of ["q", "align"]) {
+      const value = now.get(key);
+      if (value === null) url.searchParams.delete(key);
+      else url.searchParams.set(key, value);
+    }
+    url.hash = link.matches(".sort") ? "metrics" : url.hash;
+    link.href = url.href;
+  });
   const first = rows[0]?.querySelector<HTMLElement>("[data-key]");
   if (first != null) first.tabIndex = 0;
   for (const cell of part.querySelectorAll<HTMLElement>("[title]")) {
