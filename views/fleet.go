@@ -252,14 +252,20 @@ func roleName(p Page, role string) string {
 	return role
 }
 
-// labelText is the labels as the form takes them.
-func (d FleetDeployment) labelText() string {
+// LabelText is the labels as the form takes them.
+func (d FleetDeployment) LabelText() string {
 	parts := make([]string, len(d.Labels))
 	for i, l := range d.Labels {
 		parts[i] = l.Key + "=" + l.Value
 	}
 	return strings.Join(parts, ", ")
 }
+
+// GPUText and PeakText are those numbers as the form takes them, empty where they are unknown.
+func (d FleetDeployment) GPUText() string { return number(float64(d.GPUs)) }
+
+// PeakText is documented with GPUText.
+func (d FleetDeployment) PeakText() string { return number(d.Peak) }
 
 // number is a form's value of a number that may be unknown.
 func number(x float64) string {

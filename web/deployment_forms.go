@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"math"
 	"net/http"
@@ -35,14 +36,57 @@ func (s *Server) editDeployment(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	note, cards := form.Get("note"), int(gpus)
+	note, cards := plainLines(form.Get("note")), int(gpus)
 	patch := store.DeploymentPatch{Note: &note, Labels: &labels, GPUs: &cards, PeakTFLOPs: &peak}
+	if err := s.onlyChanges(c.Request().Context(), name, form, &patch); err != nil {
+		return err
+	}
 	if _, err := s.samples.UpdateDeployment(c.Request().Context(), name, patch); err != nil {
 		return deploymentError(err)
 	}
 	s.board.edited()
 	return c.Redirect(http.StatusSeeOther, backTo(form, name, "saved"))
 }
+
+// onlyChanges leaves in a patch what its form changed: the fields "was_…" carry
+// what the form began with. So two people who edit at once each change what
+// they meant to, and the second is told where both changed the same.
+func (s *Server) onlyChanges(ctx context.Context, name string, form url.Values, p *store.DeploymentPatch) error {
+	if !form.Has("was_note") {
+		return nil // from a program, which says all there shall be
+	}
+	all, err := s.samples.Deployments(ctx)
+	if err != nil {
+		return storeError(err)
+	}
+	i := slices.IndexFunc(all, func(d store.Deployment) bool { return d.Name == name })
+	if i < 0 {
+		return deploymentError(store.ErrNotFound)
+	}
+	now := viewDeployment(&deploymentState{Deployment: all[i]}, s.now())
+	for _, f := range [...]struct {
+		key, now string
+		no       *HTTPError
+		drop     func()
+	}{
+		{"gpus", now.GPUText(), refuse(http.StatusConflict, "edited_gpus", nil, now.GPUText()), func() { p.GPUs = nil }},
+		{"peak", now.PeakText(), refuse(http.StatusConflict, "edited_peak", nil, now.PeakText()), func() { p.PeakTFLOPs = nil }},
+		{"labels", now.LabelText(), refuse(http.StatusConflict, "edited_labels", nil, clip(now.LabelText(), 200)), func() { p.Labels = nil }},
+		{"note", plainLines(now.Note), refuse(http.StatusConflict, "edited_note", nil, clip(now.Note, 200)), func() { p.Note = nil }},
+	} {
+		was, asked := plainLines(form.Get("was_"+f.key)), plainLines(form.Get(f.key))
+		switch {
+		case asked == was:
+			f.drop()
+		case f.now != was && f.now != asked:
+			return f.no
+		}
+	}
+	return nil
+}
+
+// plainLines has line ends as they are stored: forms send them with a carriage return.
+func plainLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // deleteDeployment hides a deployment; the page it leads to offers to undo that.
 func (s *Server) deleteDeployment(c echo.Context) error {
@@ -71,13 +115,46 @@ func (s *Server) restoreDeployment(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/fleet?done=restored")
 }
 
-// putBaseline names a time range of a deployment, or brings a deleted one back.
+// putBaseline names a time range of a deployment, changes one (?id=), or brings a deleted one back.
 func (s *Server) putBaseline(c echo.Context) error {
 	form, err := readForm(c)
 	if err != nil {
 		return err
 	}
+	ctx := c.Request().Context()
 	name := form.Get("name")
+	all, err := s.samples.Baselines(ctx, name)
+	if err != nil {
+		return deploymentError(err)
+	}
+	b := store.Baseline{Deployment: name}
+	if text := form.Get("id"); text != "" {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return refuse(http.StatusBadRequest, "baseline_id", err, clip(text, 40))
+		}
+		i := slices.IndexFunc(all, func(b store.Baseline) bool { return b.ID == id })
+		if i < 0 {
+			return deploymentError(store.ErrNotFound)
+		}
+		b = all[i]
+	}
+	if err := readBaseline(form, &b); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(other store.Baseline) bool { return other.Name == b.Name && other.ID != b.ID }) {
+		return refuse(http.StatusBadRequest, "baseline_taken", nil, clip(b.Name, 80))
+	}
+	if _, err := s.samples.PutBaseline(ctx, b); err != nil {
+		return deploymentError(err)
+	}
+	s.board.edited()
+	return c.Redirect(http.StatusSeeOther, backTo(form, name, "baseline"))
+}
+
+// readBaseline puts a form's fields into a baseline. The form of one that exists
+// shows its ends to the second: where that is unchanged, they stay as exact as they were.
+func readBaseline(form url.Values, b *store.Baseline) error {
 	from, err := formTime(form.Get("from"))
 	if err != nil {
 		return refuse(http.StatusBadRequest, "baseline_start", err, clip(form.Get("from"), 40))
@@ -86,25 +163,22 @@ func (s *Server) putBaseline(c echo.Context) error {
 	if err != nil {
 		return refuse(http.StatusBadRequest, "baseline_end", err, clip(form.Get("to"), 40))
 	}
-	if !to.After(from) {
+	for _, end := range [...]struct {
+		at    *int64
+		asked time.Time
+	}{{&b.From, from}, {&b.To, to}} {
+		if b.ID == 0 || !end.asked.Equal(time.Unix(0, *end.at).Truncate(time.Second)) {
+			*end.at = end.asked.UnixNano()
+		}
+	}
+	if b.To <= b.From {
 		return refuse(http.StatusBadRequest, "baseline_order", nil)
 	}
-	b := store.Baseline{Deployment: name, Name: strings.TrimSpace(form.Get("label")), Note: form.Get("note"), From: from.UnixNano(), To: to.UnixNano()}
+	b.Name, b.Note = strings.TrimSpace(form.Get("label")), plainLines(form.Get("note"))
 	if b.Name == "" {
 		return refuse(http.StatusBadRequest, "baseline_name", nil)
 	}
-	all, err := s.samples.Baselines(c.Request().Context(), name)
-	if err != nil {
-		return deploymentError(err)
-	}
-	if slices.ContainsFunc(all, func(other store.Baseline) bool { return other.Name == b.Name }) {
-		return refuse(http.StatusBadRequest, "baseline_taken", nil, clip(b.Name, 80))
-	}
-	if _, err := s.samples.PutBaseline(c.Request().Context(), b); err != nil {
-		return deploymentError(err)
-	}
-	s.board.edited()
-	return c.Redirect(http.StatusSeeOther, backTo(form, name, "baseline"))
+	return nil
 }
 
 // deleteBaseline removes one; the page it leads to can make it again.

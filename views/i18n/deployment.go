@@ -66,6 +66,7 @@ var deploymentTexts = map[string]text{
 
 	"baseline.title":   {"Baselines: {0}", "基线：{0}"},
 	"baseline.name":    {"Name of the time shown as a baseline", "将当前时段存为基线，名称"},
+	"baseline.label":   {"Name", "名称"},
 	"baseline.hint":    {"before the new build", "新版本之前"},
 	"baseline.submit":  {"Keep as baseline", "存为基线"},
 	"baseline.compare": {"compare with now", "与现在对比"},
