@@ -16,9 +16,10 @@ import (
 const (
 	// compactValues bounds what one engine's hour may take in memory, in values.
 	compactValues = 4 << 20
-	// compactAtOnce is the engine-hours of one writing transaction: enough
-	// that its sync to the disk doesn't matter, few enough to be short.
-	compactAtOnce = 8
+	// compactAtOnce is about the rows of one writing transaction. Those of all
+	// engines lie mixed in the same pages, so packing few engines at once would
+	// write each page many times; more rows would hold the writer too long.
+	compactAtOnce = 10_000
 	// partRows is the least rows of a part of an hour that is not over: fewer wait
 	// as they came, since each block costs a look-up and some bytes a series.
 	partRows = 32
@@ -45,26 +46,37 @@ func (s *Store) compact(ctx context.Context, before int64, m *store.Maintained) 
 	if err != nil {
 		return err
 	}
-	for _, e := range engines {
-		for from := e.oldest; from < before; {
-			hourStart := from - from%hour
-			c, next, err := s.packHour(ctx, &e, hourStart, min(hourStart+hour, before))
-			if err != nil {
-				return err
-			}
-			if len(c.ids) > 0 {
-				pending = append(pending, c)
-			}
-			// An hour too large for one go has to leave before the rest of it is read.
-			if len(pending) >= compactAtOnce || next < hourStart+hour {
-				if err := flush(); err != nil {
+	rows := 0
+	for {
+		first := before
+		for i := range engines {
+			first = min(first, engines[i].oldest)
+		}
+		if first >= before {
+			return flush()
+		}
+		from, to := first-first%hour, min(first-first%hour+hour, before)
+		for i := range engines {
+			for e := &engines[i]; e.oldest < to; {
+				c, next, err := s.packHour(ctx, e, from, to)
+				if err != nil {
 					return err
 				}
+				if len(c.ids) > 0 {
+					pending = append(pending, c)
+					rows += len(c.ids)
+				}
+				// What is too large for one go has to leave before the rest of it is read.
+				if rows >= compactAtOnce || next < to {
+					if err := flush(); err != nil {
+						return err
+					}
+					rows = 0
+				}
+				e.oldest = next
 			}
-			from = next
 		}
 	}
-	return flush()
 }
 
 // staleEngine is an engine with rows to pack.

@@ -277,7 +277,7 @@ func (s *Store) foldLog(ctx context.Context) error {
 		err = fmt.Errorf("%w: another program reads the database", store.ErrBusy)
 	}
 	if err != nil {
-		s.foldAt.Store(logSize(s.path) + maxLog)
+		s.foldAt.Store(logSize(s.path) + s.logLimit())
 		return fmt.Errorf("fold the log: %w", explain(err))
 	}
 	s.foldAt.Store(s.logLimit())
