@@ -111,7 +111,7 @@ func (v Collectors) verdict(p Page) string {
 	if spooled > 0 {
 		parts = append(parts, p.t("collector.spooled", megabytes(spooled)))
 	}
-	return strings.Join(parts, "; ") + "."
+	return strings.Join(parts, p.t("common.semicolon")) + p.t("common.stop")
 }
 
 // counts lists how many targets are in which state.
@@ -122,7 +122,7 @@ func (c Collector) counts(p Page) string {
 			parts = append(parts, strconv.Itoa(n)+" "+p.t("target."+h))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, p.t("common.comma"))
 }
 
 // state is "gone", "trouble" or "well".

@@ -464,7 +464,7 @@ func DeploymentNow(p Page, v DeploymentView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "\"><table class=\"engines\" data-table=\"engines\"><thead><tr><th scope=\"col\" class=\"name\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "\"><table class=\"engines stack\" data-table=\"engines\"><thead><tr><th scope=\"col\" class=\"name\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -587,7 +587,7 @@ func DeploymentNow(p Page, v DeploymentView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for i, f := range v.Figures {
-			templ_7745c5c3_Err = figureCell(p, v.Columns[i].Key, f).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = figureCell(p, v.Columns[i], f).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

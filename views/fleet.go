@@ -345,3 +345,11 @@ func (d FleetDeployment) sparkTitle(p Page) string {
 	}
 	return p.t("fleet.trend_of", Sig3(lowest), Sig3(highest))
 }
+
+// columnLabel names a column beside its figure, where a narrow page has no header.
+func columnLabel(p Page, m ledger.Metric) string {
+	if unit := unitOf(p, m); unit != "" {
+		return shortName(p, m) + ", " + unit
+	}
+	return shortName(p, m)
+}

@@ -3,6 +3,8 @@ package views
 import (
 	"strconv"
 	"strings"
+
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
 // megabytes prints bytes in MB (10⁶), three significant figures where the
@@ -56,7 +58,7 @@ func orDash(p Page, s string) string {
 func (p Page) sentenceOf(text string) string {
 	text = harmless(text)
 	word, _, _ := strings.Cut(text, " ")
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return (r < 'a' || r > 'z') && r != '\'' }) {
+	if p.Lang == i18n.English && word != "" && !strings.ContainsFunc(word, func(r rune) bool { return (r < 'a' || r > 'z') && r != '\'' }) {
 		text = strings.ToUpper(text[:1]) + text[1:]
 	}
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.HasSuffix(text, "。") || strings.HasSuffix(text, "…") {
