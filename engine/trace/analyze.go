@@ -39,6 +39,8 @@ type analysis struct {
 
 	dupLaunches int64
 	treeCapped  bool
+	listsCut    bool
+	stepsLeft   int64 // steps beyond those listed
 	stepTotal   int64
 	names       map[nameID]stepName
 

@@ -112,7 +112,7 @@ func (a *analysis) sumDevices() {
 	sortBy(devs, func(x, y **deviceWork) int {
 		return cmp.Or(cmp.Compare(a.p.names.str((*x).key.rank), a.p.names.str((*y).key.rank)), cmp.Compare((*x).key.device, (*y).key.device))
 	})
-	for _, d := range devs {
+	for _, d := range cut(a, devs, maxDeviceList) {
 		a.s.Devices = append(a.s.Devices, d.finish(a))
 	}
 }

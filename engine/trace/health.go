@@ -166,6 +166,9 @@ func (a *analysis) warnCaps() {
 		a.warn("rows_capped", p.over.rows, Opt{}, "too many annotations, launches and kernels: the last "+itoa(p.over.rows)+
 			" are counted, and where they are annotations or GPU work summed, but not in steps, shapes, links and percentiles")
 	}
+	if a.stepsLeft > 0 {
+		a.warn("steps_capped", a.stepsLeft, Opt{}, "too many steps: the last "+itoa(a.stepsLeft)+" are not listed, nor in the batch shapes")
+	}
 	if p.names.capped {
 		a.warn("names_capped", 1, Opt{}, "too many different names: the later ones are summed as "+otherName)
 	}
@@ -173,8 +176,8 @@ func (a *analysis) warnCaps() {
 		a.warn("tree_capped", 1, Opt{}, "annotations nest too deep or in too many ways: the nested table leaves some out, the flat one has all")
 	}
 	if len(p.collectives) >= maxCollectives || len(p.header.gpus) >= maxGPUs || len(a.s.Facts.Processes) >= maxProcesses ||
-		p.tracks.capped || p.lanes.capped || len(p.cats.list) >= maxCategories || len(p.metas) >= maxMetas || len(p.counters) >= maxCounters {
-		a.warn("tables_capped", 1, Opt{}, "too many different threads, streams, categories, counters, processes, devices or collectives: the later ones are left out or share one entry")
+		a.listsCut || p.tracks.capped || p.lanes.capped || len(p.cats.list) >= maxCategories || len(p.metas) >= maxMetas || len(p.counters) >= maxCounters {
+		a.warn("tables_capped", 1, Opt{}, "too many different threads, streams, categories, counters, processes, devices, phases, batch shapes or collectives: the later ones are left out or share one entry")
 	}
 	if p.flows.capped {
 		a.warn("flows_capped", 1, Opt{}, "too many flow arrows: the later ones are not paired")

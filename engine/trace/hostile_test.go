@@ -176,6 +176,18 @@ func TestHostileTables(t *testing.T) {
 		"slices=6002; tables_capped=1")
 }
 
+// Lists of the summary that a browser could not hold.
+func TestHostileLists(t *testing.T) {
+	notShort(t)
+	const m = 140_000
+	hostile(t, file(opening, m, func(i int, b []byte) []byte {
+		return eventOf(b, 2*i, "step[DECODE bs="+strconv.Itoa(i)+"]", "1", "X", `, "cat": "user_annotation"`)
+	}, sound+"]}"), 400, "slices=140002; steps=131072; steps_capped=8928; shapes=16384; phases=131072; tables_capped=1")
+	hostile(t, file(opening, 5000, func(i int, b []byte) []byte {
+		return eventOf(b, i, "k", "7", "X", `, "cat": "kernel", "args": {"device": `+strconv.Itoa(i)+`}`)
+	}, sound+"]}"), 100, "slices=5002; gpus=4096; tables_capped=1; kernel k=5000/5000000/1000/1000")
+}
+
 func TestHostileNesting(t *testing.T) {
 	const n = 100_000
 	hostile(t, file(opening, n, func(i int, b []byte) []byte {

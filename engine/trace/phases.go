@@ -114,6 +114,7 @@ func (a *analysis) sumPhases() {
 	sortBy(a.s.Phases, func(x, y *Phase) int {
 		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name))
 	})
+	a.s.Phases = cut(a, a.s.Phases, maxPhaseList)
 	a.writeTree(nodes, roots)
 }
 

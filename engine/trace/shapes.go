@@ -98,5 +98,6 @@ func (a *analysis) sumShapes(steps []stepRange) (graphs []string) {
 	sortBy(a.s.Shapes, func(x, y *Shape) int {
 		return cmp.Or(cmp.Compare(y.CPUTotal, x.CPUTotal), cmp.Compare(x.Name, y.Name))
 	})
+	a.s.Shapes = cut(a, a.s.Shapes, maxShapeList)
 	return graphs
 }

@@ -84,6 +84,9 @@ func (a *analysis) findSteps() {
 	for _, x := range steps {
 		a.stepTotal = satAdd(a.stepTotal, x.end-x.start)
 	}
+	if n := len(steps) - maxStepList; n > 0 {
+		a.stepsLeft, steps = int64(n), steps[:maxStepList]
+	}
 	work := a.workOf(intervals(steps))
 	graphs := a.sumShapes(steps)
 	for i, x := range steps {
