@@ -103,6 +103,28 @@ func (v Compare) first(p Page, i int) templ.SafeURL {
 	return v.columns(p, append([]string{one}, rest...))
 }
 
+// chosen is the address with other times for some columns.
+func (v Compare) chosen(p Page, choices []compare.Choice) templ.SafeURL {
+	specs := v.specs()
+	for _, c := range choices {
+		if c.Column < len(specs) {
+			specs[c.Column] = c.Spec
+		}
+	}
+	return v.columns(p, specs)
+}
+
+// chosenText names the columns with their other times.
+func (v Compare) chosenText(choices []compare.Choice) string {
+	var parts []string
+	for _, c := range choices {
+		if s, err := compare.ParseColumn(c.Spec); err == nil {
+			parts = append(parts, strings.ToUpper(columnLetter(c.Column))+" "+columnSpan(s.From.UnixNano(), s.To.UnixNano()))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // set is the address with one parameter changed; "" removes it.
 func (v Compare) set(p Page, key, value string) templ.SafeURL {
 	q := p.query()

@@ -27,13 +27,22 @@ func printComparison(out io.Writer, t *compare.Table, lang string, all bool) {
 		fmt.Fprintln(out)
 	}
 	fmt.Fprintln(out)
+	conditions := t.Fairness.Level == compare.Qualified || t.Fairness.Level == compare.Unfair
+	if conditions { // first: a gain under lighter load is none
+		fmt.Fprintf(out, "%s\n\n", say(t.Fairness.Text))
+	}
 	for _, f := range t.Answer {
 		fmt.Fprintln(out, say(f.Text))
+		for _, c := range f.Choose {
+			fmt.Fprintf(out, "   → %s: %s\n", t.Columns[c.Column].Letter, plain(c.Spec))
+		}
 		for _, q := range f.Qualifications {
 			fmt.Fprintf(out, "   ! %s\n", say(q.Long))
 		}
 	}
-	fmt.Fprintf(out, "\n%s\n", say(t.Fairness.Text))
+	if !conditions {
+		fmt.Fprintf(out, "\n%s\n", say(t.Fairness.Text))
+	}
 	if len(t.Where) > 0 {
 		fmt.Fprintln(out)
 		for _, f := range t.Where {

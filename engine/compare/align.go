@@ -29,19 +29,31 @@ type mark struct {
 // limits the time that its lines speak for.
 type source struct {
 	*Series
-	weights *Series
-	from    int64  // start of the side's time
-	breaks  []Span // of the engine
+	weights  *Series
+	usual    int64  // median distance of the lines
+	from     int64  // start of the side's time
+	breaks   []Span // of the engine
+	captured []Span // when traces of the engine were recorded
+}
+
+// present is the time over which an engine reports, whatever kind of steps its lines are of.
+func (s source) present() Span {
+	n := len(s.Times)
+	if n == 0 {
+		return Span{}
+	}
+	reach := max(longLine*s.usual, longAnyLine)
+	return Span{s.Times[0] - reach, s.Times[n-1] + reach}
 }
 
 // marks reads a series for one kind of step: what may not be used becomes void,
 // counters become rates per second, and a 0 that means nothing is nothing.
 func marks(s source, kind StepKind, r rule, left *Left) []mark {
 	out := make([]mark, 0, len(s.Values))
-	usual := usualDistance(s.Times)
+	usual := s.usual
 	longest := max(longLine*usual, longAnyLine)
-	prev := -1         // last finite sample, for rates
-	at, broken := 0, 0 // in weights, in breaks
+	prev := -1                    // last finite sample, for rates
+	at, broken, traced := 0, 0, 0 // in weights, in breaks, in captured
 	for i, v := range s.Values {
 		var f Flags
 		if i < len(s.Flags) {
@@ -67,11 +79,18 @@ func marks(s source, kind StepKind, r rule, left *Left) []mark {
 		for broken < len(s.breaks) && s.breaks[broken].To <= m.since {
 			broken++
 		}
+		moment := m.since // from which on a capture perturbs the line
+		if r.point {
+			moment = m.t - 1
+		}
+		for traced < len(s.captured) && s.captured[traced].To <= moment {
+			traced++
+		}
 		switch {
 		case math.IsNaN(v) || math.IsInf(v, 0):
 			left.NotFinite++
 			m.void = true
-		case f&Perturbed != 0:
+		case f&Perturbed != 0, traced < len(s.captured) && s.captured[traced].From < m.t:
 			left.Perturbed++
 			m.void = true
 		case f&Filling != 0:
@@ -227,7 +246,10 @@ type slot struct {
 
 // slots puts an engine's lines into the buckets: each by the time that lies in them. A
 // weight is what was counted in the line's time, so that each bucket has its part of it.
-func (g grid) slots(lines []mark, r rule) []slot {
+//
+// An engine that is about to report its first line, or whose next line is not there yet,
+// is not gone: its buckets are incomplete, for as long as a line may be.
+func (g grid) slots(lines []mark, present Span, r rule) []slot {
 	out := make([]slot, g.n)
 	if len(lines) == 0 {
 		return out
@@ -257,11 +279,8 @@ func (g grid) slots(lines []mark, r rule) []slot {
 			}
 		}
 	}
-	// An engine that is just about to report its first line, or has just reported its last one, is not gone: the bucket
-	// is incomplete.
-	first, last := g.index(lines[0].since+1)-1, g.index(lines[len(lines)-1].t)+1
 	for k := range out {
-		out[k].life = k >= first && k <= last
+		out[k].life = g.end(k) > present.From && g.end(k)-g.width < present.To
 		if r.agg.By == "" {
 			out[k].w = out[k].cover
 		}

@@ -40,7 +40,8 @@ func (b *builder) throughputAnswer(i int) (Finding, bool) {
 		f := r.finding(i, math.NaN(), Words{})
 		switch {
 		case c.Verdict == Refused || c.Verdict == NeedsData:
-			f.Text = Words{EN: letter + ": generated tokens per second: " + c.Reason.Long.EN, ZH: letter + "：生成吞吐：" + c.Reason.Long.ZH}
+			f.Text = Words{EN: letter + ": generated tokens per second can't be compared with A's: " + c.Reason.Long.EN, ZH: letter + "：生成吞吐无法与 A 比较：" + c.Reason.Long.ZH}
+			f.Choose = c.choose
 		case c.Diff == nil:
 			continue
 		case c.Verdict == NoEvidence:
@@ -53,8 +54,12 @@ func (b *builder) throughputAnswer(i int) (Finding, bool) {
 				en, zh = "fewer", "少"
 			}
 			by, within := magnitude(c.Diff, r.Unit), span(c.Diff, r.Cells[0].Level, r.Unit)
-			f.Text = Words{EN: fmt.Sprintf("%s generates %s %s tokens per second than A (%s).", letter, by, en, within),
-				ZH: fmt.Sprintf("%s 每秒生成的 token 比 A %s %s（%s）。", letter, zh, by, within)}
+			var load Words
+			if w := b.table.Fairness.load(i); w != nil { // a gain under lighter load is none
+				load = Words{EN: ", " + w.Short.EN, ZH: "，" + w.Short.ZH}
+			}
+			f.Text = Words{EN: fmt.Sprintf("%s generates %s %s tokens per second than A%s (%s).", letter, by, en, load.EN, within),
+				ZH: fmt.Sprintf("%s 每秒生成的 token 比 A %s %s%s（%s）。", letter, zh, by, load.ZH, within)}
 		}
 		return f, true
 	}

@@ -288,6 +288,10 @@ func (b *builder) differ(r *Row, i int, a, other *measured, id rowID) {
 		}
 		return
 	}
+	if w := unlikeNumbers(&a.cell, &other.cell, r.Metric); w != nil {
+		refuse(w)
+		return
+	}
 	for _, w := range []*Reason{same, mixedRoles(va.roles(), vb.roles(), r.Metric), otherSize(va, vb, r.Metric, b.opt.Per)} {
 		if w != nil {
 			c.Qualifications = append(c.Qualifications, *w)
@@ -308,8 +312,8 @@ func (b *builder) differ(r *Row, i int, a, other *measured, id rowID) {
 		return
 	case untested(r.Metric) != nil:
 		c.Reason = untested(r.Metric)
-		c.Diff.Low, c.Diff.High = c.Diff.around(0.05)
-		c.Diff.Low95, c.Diff.High95, c.Diff.Adjusted = c.Diff.Low, c.Diff.High, 1
+		c.Diff.Low95, c.Diff.High95 = c.Diff.around(0.05)
+		c.Diff.Low, c.Diff.High, c.Diff.Adjusted = math.Inf(-1), math.Inf(1), 1 // it has no share in the table's level
 		return
 	}
 	moving := drifted(a, other, more, c.Diff)
@@ -322,14 +326,7 @@ func (b *builder) differ(r *Row, i int, a, other *measured, id rowID) {
 	if moving {
 		return
 	}
-	for k, m := range []*measured{a, other} {
-		if more := more[k]; more > 0 {
-			column := k * i
-			per := float64(m.cell.Lines) / math.Max(1, float64(m.cell.Points))
-			c.Verdict, c.Reason = NeedsData, needsMore(int(math.Ceil(float64(more)*per)), letters[column:column+1])
-			return
-		}
-	}
+	b.short(r, i, []*measured{a, other}, more)
 }
 
 func relative(d, base float64) float64 {

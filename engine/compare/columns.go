@@ -30,7 +30,7 @@ func (v *view) head(i int) Column {
 		if longest == nil {
 			continue
 		}
-		m := marks(source{Series: longest}, BothKinds, rule{point: true}, &c.Left)
+		m := marks(source{Series: longest, usual: usualDistance(longest.Times), from: v.From, captured: e.Captured}, BothKinds, rule{}, &c.Left)
 		c.Lines += len(m)
 		if d := usualDistance(longest.Times); d > 0 {
 			gaps = append(gaps, d)

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -119,6 +120,25 @@ func otherSize(a, b *view, m ledger.Metric, per Per) *Reason {
 	return why(OtherSize, "deployments differ in size", "部署规模不同",
 		"A sum over a larger deployment is larger. Ask for figures per GPU or per engine.",
 		"规模更大的部署，总量自然更大。请选择按 GPU 或按引擎平均。")
+}
+
+// mostUnlike is by how large a part of the larger one two numbers of engines may differ for
+// the largest of each to be compared.
+const mostUnlike = 0.1
+
+// unlikeNumbers says that the extremes of different numbers of engines must not be
+// compared: more engines have a larger largest one by their number alone.
+func unlikeNumbers(a, b *Cell, m ledger.Metric) *Reason {
+	if m.Aggregate.Op != ledger.Max && m.Aggregate.Op != ledger.Min {
+		return nil
+	}
+	x, y := len(a.Engines), len(b.Engines)
+	if float64(max(x, y)-min(x, y)) <= mostUnlike*float64(max(x, y)) {
+		return nil
+	}
+	return why(OtherSize, "extreme of more engines", "引擎数不同的极值",
+		fmt.Sprintf("The largest (or smallest) of %d and of %d engines: more engines have a more extreme one by their number alone. Compare equal numbers of engines.", x, y),
+		fmt.Sprintf("分别为 %d 与 %d 个引擎中的极值：引擎越多，极值本就越极端。请比较引擎数相同的部署。", x, y))
 }
 
 // isState says whether a metric is logged on change: its values hold until the next,

@@ -67,6 +67,13 @@ type jsonFinding struct {
 	Share          number       `json:"share"`
 	Against        bool         `json:"against,omitempty"`
 	Qualifications []jsonReason `json:"qualifications,omitempty"`
+	Choose         []jsonChoice `json:"choose,omitempty"`
+}
+
+// jsonChoice is a column with the time that would make the row comparable.
+type jsonChoice struct {
+	Column string `json:"column"`
+	Spec   string `json:"spec"`
 }
 
 type jsonFairness struct {
@@ -232,7 +239,15 @@ func (t *Table) findings(all []Finding) []jsonFinding {
 	out := []jsonFinding{}
 	for _, f := range all {
 		out = append(out, jsonFinding{jsonWords(f.Text), letters[f.Column : f.Column+1], f.Key, f.Label, f.Steps, f.Stat, f.Verdict,
-			number(f.Share), f.Against, reasons(f.Qualifications)})
+			number(f.Share), f.Against, reasons(f.Qualifications), choices(f.Choose)})
+	}
+	return out
+}
+
+func choices(all []Choice) []jsonChoice {
+	var out []jsonChoice
+	for _, c := range all {
+		out = append(out, jsonChoice{letters[c.Column : c.Column+1], c.Spec})
 	}
 	return out
 }

@@ -16,6 +16,7 @@ type estimate struct {
 	df     float64 // degrees of freedom of v
 	n      int
 	effect float64 // independent points that the n are worth
+	skew   float64 // skewness of the points
 
 	scales []scale // finest first; none where the series is constant
 	unit   float64 // factor of the scales' values in the level
@@ -66,11 +67,12 @@ func estimateLevel(x, w []float64) estimate {
 	meanW := sumW / float64(n)
 	// z is the series' first-order part in the level: for equal weights the deviation from it.
 	z := make([]float64, n)
-	var squares, spread, size float64
+	var squares, cubes, spread, size float64
 	for i := range x {
 		d := x[i] - e.level
 		z[i] = weight(i) / meanW * d
 		squares += z[i] * z[i]
+		cubes += z[i] * z[i] * z[i]
 		spread += weight(i) / meanW * d * d
 		size = math.Max(size, math.Abs(x[i]))
 	}
@@ -87,6 +89,7 @@ func estimateLevel(x, w []float64) estimate {
 		e.scales = append(e.scales, newScale(means(z, m)))
 	}
 	e.inflate(memory{e}.inflation())
+	e.skew = skewness(squares, cubes, n)
 	return e
 }
 
@@ -117,6 +120,7 @@ func (e *estimate) rescale(f float64) {
 	e.spread *= math.Abs(f)
 	e.v *= f * f
 	e.unit *= f
+	e.skew = math.Copysign(1, f) * e.skew
 	for q := range e.quarters {
 		e.quarters[q] *= f
 	}

@@ -39,6 +39,8 @@ type Engine struct {
 	Gaps     int // stretches in which lines were lost
 	// Breaks are stretches of which lines don't tell, such as restarts and lost lines, by rising To.
 	Breaks []Span
+	// Captured are the times in which traces were recorded: lines that speak for a part of one are perturbed. By rising To.
+	Captured []Span
 }
 
 // Span is a stretch of time, ns since 1970.

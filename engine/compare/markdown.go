@@ -16,11 +16,10 @@ func (t *Table) WriteMarkdown(w io.Writer, lang string) error {
 	for _, c := range t.Columns {
 		fmt.Fprintf(out, "- **%s** %s, %s – %s, %d %s\n", c.Letter, escape(c.Name), moment(c.From), moment(c.To), c.Engines, words("engines", "个引擎"))
 	}
-	out.WriteString("\n")
+	fmt.Fprintf(out, "\n%s\n\n", escape(in(t.Fairness.Text, lang)))
 	for _, f := range t.Answer {
 		fmt.Fprintf(out, "%s\n", escape(in(f.Text, lang)))
 	}
-	fmt.Fprintf(out, "\n%s\n", escape(in(t.Fairness.Text, lang)))
 	if len(t.Where) > 0 {
 		fmt.Fprintf(out, "\n## %s\n\n", words("Where", "差异所在"))
 		for _, f := range t.Where {

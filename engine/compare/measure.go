@@ -12,6 +12,8 @@ const (
 	manyEngines = 8     // from here on always
 	someEngines = 3     // from here on when they differ by more than their noise
 	engineLevel = 0.005 // level of the test for that
+	// … of many engines' largest or smallest, which one engine more or less moves
+	extremeLevel = 0.1
 )
 
 // maxTrail bounds the points of a small multiple.
@@ -21,10 +23,13 @@ const maxTrail = 120
 type measured struct {
 	cell   Cell
 	est    estimate
-	engine float64 // further variance of the level because engines differ among themselves
+	engine float64 // variance of the level by the levels of the engines, where they are the sample; else 0
 	df     float64 // of engine
+	round  float64 // further variance because values are printed with few digits
 
 	memory  memory     // of the engines' series
+	trend   *trend     // of a column without a steady level
+	last    int64      // end of the last line, ns since 1970
 	half    bool       // the level moved: only the second half of the time is in est
 	before  [4]float64 // the means of the quarters of the whole time
 	source  string     // key of the metric that it is of
@@ -39,6 +44,7 @@ type rule struct {
 	point      bool                  // lines are samples of a moment, and say nothing of the time before them
 	sparse     bool                  // engines may have nothing to report in a line
 	zeroAbsent bool                  // and then write 0
+	exact      bool                  // values are counts: nothing was rounded
 	scale      float64               // factor for the aggregated series
 	convert    func(float64) float64 // of another metric's values into this row's; nil: as they are
 }
@@ -46,7 +52,7 @@ type rule struct {
 // ruleOf reads a metric's definition.
 func ruleOf(m ledger.Metric) rule {
 	_, derived := derivedMetrics[m.Key]
-	r := rule{wavers: derived, agg: m.Aggregate, counter: m.Kind == ledger.Counter, sparse: m.ZeroIsAbsent || m.Steps == ledger.SameKind,
+	r := rule{wavers: derived, exact: isCounted(m), agg: m.Aggregate, counter: m.Kind == ledger.Counter, sparse: m.ZeroIsAbsent || m.Steps == ledger.SameKind,
 		// A time to first token is of the step that logs too, but of whichever kind.
 		point:      m.Steps == ledger.SameKind || m.ZeroIsAbsent && m.Group == ledger.Latency,
 		zeroAbsent: m.ZeroIsAbsent, scale: 1}
@@ -61,6 +67,7 @@ func (v *view) measure(id rowID, r rule) measured {
 	var out measured
 	var lines [][]mark
 	var names []string
+	var present []Span
 	for i := range v.series {
 		s, ok := v.source(i, id, r)
 		if !ok {
@@ -72,11 +79,12 @@ func (v *view) measure(id rowID, r rule) measured {
 		}
 		lines = append(lines, m)
 		names = append(names, v.Engines[i].Name)
+		present = append(present, s.present())
 	}
 	g := newGrid(lines)
 	a := aligned{grid: g, names: names, lines: lines, parts: make([][]slot, len(lines)), whole: make([][]slot, len(lines))}
 	for i := range lines {
-		a.parts[i] = g.slots(lines[i], r)
+		a.parts[i] = g.slots(lines[i], present[i], r)
 		a.whole[i] = g.snapped(a.parts[i], lines[i], r)
 	}
 	j := g.join(a.parts, r)
@@ -84,6 +92,8 @@ func (v *view) measure(id rowID, r rule) measured {
 	out.level(a, j, r)
 	out.before = out.est.quarters
 	out.settle(a, r)
+	out.findTrend(a, r)
+	out.last = a.end(a.n - 1)
 
 	c := &out.cell
 	c.OK = out.est.n > 0
@@ -105,6 +115,7 @@ type aligned struct {
 func (m *measured) level(a aligned, j joined, r rule) {
 	m.est = exact(j.x, j.w, a.join(a.whole, r))
 	m.est.rescale(r.scale)
+	m.round = rounding(a.lines, r)
 	m.perEngine(a, r)
 	m.est.learn(m.memory)
 }
@@ -122,10 +133,11 @@ func exact(x, w []float64, like joined) estimate {
 // source is an engine's series of a row with what weighs it.
 func (v *view) source(engine int, id rowID, r rule) (s source, ok bool) {
 	all := v.series[engine]
-	s = source{Series: all[id.seriesID], from: v.From, breaks: v.Engines[engine].Breaks}
+	s = source{Series: all[id.seriesID], from: v.From, breaks: v.Engines[engine].Breaks, captured: v.Engines[engine].Captured}
 	if s.Series == nil {
 		return s, false
 	}
+	s.usual = usualDistance(s.Times)
 	if r.agg.Op == ledger.WeightedMean && r.agg.By != "" {
 		if s.weights = all[seriesID{r.agg.By, id.label}]; s.weights == nil {
 			s.weights = all[seriesID{r.agg.By, ""}]
@@ -167,22 +179,30 @@ func (m *measured) perEngine(a aligned, r rule) {
 	}
 	markOutliers(m.cell.Engines)
 	n := len(levels)
-	if n < someEngines || r.agg.Op != ledger.Sum && r.agg.Op != ledger.WeightedMean || math.IsInf(noise, 0) {
+	if n < someEngines || math.IsInf(noise, 0) {
 		return
 	}
 	mean, between := meanVariance(levels)
 	noise /= float64(n)
-	if between <= noise || math.Sqrt(between) <= 1e-9*math.Abs(mean) {
+	if math.Sqrt(between) <= 1e-9*math.Abs(mean) {
 		return
 	}
-	if n < manyEngines && noise > 0 && fTail(between/noise, float64(n-1), df) > engineLevel {
-		return
-	}
-	factor := 1 / float64(n) // of a mean
-	if r.agg.Op == ledger.Sum {
+	factor, level := 1/float64(n), engineLevel // of a mean
+	switch r.agg.Op {
+	case ledger.Sum:
 		factor = float64(n)
+	case ledger.WeightedMean:
+	default: // an extreme strays by less than one engine does
+		factor = 1
+		if n >= manyEngines {
+			level = extremeLevel
+		}
 	}
-	m.engine = (between - noise) * factor * r.scale * r.scale
+	always := n >= manyEngines && factor != 1
+	if !always && (between <= noise || noise > 0 && fTail(between/noise, float64(n-1), df) > level) {
+		return
+	}
+	m.engine = between * factor * r.scale * r.scale
 	m.df = float64(n - 1)
 }
 

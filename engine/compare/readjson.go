@@ -137,7 +137,13 @@ func findingsOf(all []jsonFinding, columns int) []Finding {
 		if i < 0 || f.Column == "" {
 			continue
 		}
-		out = append(out, Finding{Text: Words(f.Text), Column: i, Key: f.Metric, Label: f.Label, Steps: f.Steps, Stat: f.Stat, Verdict: f.Verdict,
+		var choose []Choice
+		for _, c := range f.Choose {
+			if k := strings.Index(letters[:columns], c.Column); k >= 0 && c.Column != "" {
+				choose = append(choose, Choice{k, c.Spec})
+			}
+		}
+		out = append(out, Finding{Choose: choose, Text: Words(f.Text), Column: i, Key: f.Metric, Label: f.Label, Steps: f.Steps, Stat: f.Stat, Verdict: f.Verdict,
 			Share: float64(f.Share), Against: f.Against, Qualifications: reasonsOf(f.Qualifications)})
 	}
 	return out

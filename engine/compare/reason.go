@@ -39,6 +39,7 @@ const (
 	Follows       Code = "follows"        // a consequence that only looks like a gain
 
 	TooFew     Code = "too_few"     // samples
+	Unsettled  Code = "unsettled"   // a column that still rises or falls has no level to compare
 	Equal      Code = "equal"       // constant and equal
 	Compatible Code = "compatible"  // with no difference
 	SameBucket Code = "same_bucket" // the quantiles' buckets overlap

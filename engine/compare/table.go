@@ -104,7 +104,8 @@ type Cell struct {
 	// Qualifications are the conditions under which the verdict holds.
 	Qualifications []Reason
 
-	drift []Reason // become qualifications with the verdict
+	drift  []Reason // become qualifications with the verdict
+	choose []Choice // times to choose for a verdict
 }
 
 // EngineLevel is one engine's share of a cell.
@@ -182,4 +183,12 @@ type Finding struct {
 	// Against: it moves throughput the other way than it evidently differs; the text says so.
 	Against        bool
 	Qualifications []Reason
+	// Choose are columns with other times, with which there would be a verdict.
+	Choose []Choice
+}
+
+// Choice is a column with another time.
+type Choice struct {
+	Column int
+	Spec   string // as ParseColumn reads it; untrusted
 }

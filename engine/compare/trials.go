@@ -23,7 +23,16 @@ func difference(a, b *measured) (d *Difference, more [2]int) {
 	if a.est.level != 0 {
 		d.Rel = d.Value / math.Abs(a.est.level)
 	}
-	parts := [...]struct{ v, df float64 }{{x.v, x.df}, {y.v, y.df}, {a.engine, a.df}, {b.engine, b.df}}
+	type part struct{ v, df float64 }
+	parts := []part{{a.round, roundingFree}, {b.round, roundingFree}}
+	for k, e := range []*estimate{&x, &y} {
+		p := part{e.v, e.df}
+		if m := []*measured{a, b}[k]; m.engine > e.v { // which holds the lines' noise, too
+			p = part{m.engine, m.df}
+			d.EnginesVary = true
+		}
+		parts = append(parts, p)
+	}
 	var v, spread float64
 	for _, p := range parts {
 		v += p.v
@@ -34,7 +43,6 @@ func difference(a, b *measured) (d *Difference, more [2]int) {
 	if math.IsInf(v, 0) || math.IsNaN(v) || math.IsNaN(d.Value) {
 		return nil, more
 	}
-	d.EnginesVary = a.engine+b.engine > 0
 	d.SE = math.Sqrt(v)
 	if v == 0 { // both constant: no chance is left
 		d.DF = math.Inf(1)
@@ -44,6 +52,7 @@ func difference(a, b *measured) (d *Difference, more [2]int) {
 		return d, more
 	}
 	d.DF = v * v / spread // Welch and Satterthwaite
+	d.skewed(&x, &y)
 	d.P = tTail(d.Value/d.SE, d.DF)
 	return d, more
 }

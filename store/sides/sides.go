@@ -228,10 +228,13 @@ func (l *loader) events(ctx context.Context, side *compare.Side, ids []int64, in
 			side.Engines[i].Gaps++
 		case store.CaptureEvent:
 			side.Traces++
+			side.Engines[i].Captured = append(side.Engines[i].Captured, compare.Span{From: e.From, To: e.To})
 		}
 	}
 	for i := range side.Engines {
-		slices.SortFunc(side.Engines[i].Breaks, func(a, b compare.Span) int { return cmp.Compare(a.To, b.To) })
+		for _, spans := range [][]compare.Span{side.Engines[i].Breaks, side.Engines[i].Captured} {
+			slices.SortFunc(spans, func(a, b compare.Span) int { return cmp.Compare(a.To, b.To) })
+		}
 	}
 	return nil
 }

@@ -73,6 +73,7 @@ var compareTexts = map[string]text{
 	"compare.plots_noscript": {"The curves are drawn by the browser and need JavaScript; the table has their numbers.", "曲线由浏览器绘制，需要 JavaScript；数字见表格。"},
 	"compare.plot_of":        {"{0} over time, a curve for each column", "{0} 随时间的变化，每列一条曲线"},
 	"compare.png_def":        {"Save this row's curves as an image", "把该行的曲线存为图片"},
+	"compare.choose":         {"Compare {0}", "比较 {0}"},
 	"compare.sort_name":      {"Sort by name; again: in reading order", "按名称排序；再点一次恢复阅读顺序"},
 	"compare.sort_size":      {"The largest relative difference first, those with evidence before the others; again: in reading order", "相对差异最大的在前，有证据的先列；再点一次恢复阅读顺序"},
 	"compare.sort_verdict":   {"Worse first, then better, changed and the rest; again: in reading order", "“更差”在前，其次为“更好”、“有变化”及其余；再点一次恢复阅读顺序"},
