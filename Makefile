@@ -62,6 +62,7 @@ frontend: web
 # The browser tests find Chromium, or install it; STEPSCOPE_NO_BROWSER=1 leaves them out.
 e2e: build
 	cd e2e && STEPSCOPE_BIN=$(CURDIR)/bin/stepscope go test -count=1 -timeout 20m ./...
+	@echo "screenshots of every page and state: $(CURDIR)/e2e/out"
 
 bench: build
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./engine/... ./store/... ./collector/... ./web

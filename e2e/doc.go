@@ -9,7 +9,9 @@
 //	STEPSCOPE_CORPUS      folder with traces/ and cases/, for the tests on real traces
 //	STEPSCOPE_NO_BROWSER  1 leaves all of them out, for machines where no browser can be had
 //
-// Screenshots of the page's states are written to out/, to be looked at.
+// Screenshots of the pages' states are written to out/, those of every page in
+// both languages, light and dark, to out/pages/, to be looked at. A run of all
+// tests begins with an empty out/.
 //
 // No test accepts a console error, a violation of the content security policy,
 // an uncaught exception or a request to anything but the server, in any state.

@@ -233,10 +233,11 @@ func (p *tab) fullShot(name string) {
 
 func (p *tab) save(name string, png []byte) {
 	p.t.Helper()
-	if err := os.MkdirAll("out", 0o755); err != nil {
+	path := filepath.Join("out", filepath.FromSlash(name)+".png")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		p.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join("out", name+".png"), png, 0o644); err != nil {
+	if err := os.WriteFile(path, png, 0o644); err != nil {
 		p.t.Fatal(err)
 	}
 }

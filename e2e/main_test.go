@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -49,6 +50,11 @@ func runTests(m *testing.M) (code int, err error) {
 	}
 	if shared, err = startServer(filepath.Join(scratch, "shared.db"), "127.0.0.1:0"); err != nil {
 		return 1, errors.Join(err, chrome.stop())
+	}
+	if flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.bench").Value.String() == "" {
+		if err := os.RemoveAll("out"); err != nil { // pictures of states that are no more
+			return 1, errors.Join(err, shared.stop(), chrome.stop())
+		}
 	}
 	code = m.Run()
 	err = errors.Join(shared.stop(), chrome.stop())

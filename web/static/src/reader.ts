@@ -1,6 +1,7 @@
 /** A reading worker seen from the page: requests by number, answers as promises. */
 
 import type { RangeReader } from "./join";
+import { pageLanguage } from "./language";
 import {
   asFailure,
   failure,
@@ -25,7 +26,7 @@ export class WorkerReader implements RangeReader {
   onPreview: (json: string) => void = () => undefined;
 
   constructor(url: string) {
-    this.worker = new Worker(url, { type: "module" });
+    this.worker = new Worker(url, { type: "module", name: pageLanguage });
     this.worker.onmessage = (event: MessageEvent<FromWorker>) => this.receive(event.data);
     this.worker.onerror = (event) => {
       event.preventDefault();

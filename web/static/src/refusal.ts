@@ -1,5 +1,7 @@
 /** What the server says when it refuses a request, in the page's language. */
 
+import { pageLanguage } from "./language";
+
 /** A refusal as a person is told of it. */
 export interface Refusal {
   message: string;
@@ -13,7 +15,7 @@ interface Said {
   hint?: unknown;
 }
 
-const zhPage = typeof document !== "undefined" && document.documentElement.lang.startsWith("zh");
+const zhPage = pageLanguage.startsWith("zh");
 
 /** The words of an answer that is no success. One without words of the server's own has its status. */
 export async function refusal(response: Response, zh = zhPage): Promise<Refusal> {
