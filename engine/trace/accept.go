@@ -88,7 +88,7 @@ func (r *Reader) acceptSlice(b []byte, off int64) {
 		p.addRow(row{ts: ts, dur: dur, name: ev.name, track: tr, lane: uint32(ci), kind: rowAnnotation})
 	case clsRuntime:
 		if nf&nfNoLaunch == 0 {
-			if a := r.readGPUArgs(b, ev.args, ev.argsEnd); a.corr != 0 || nf&(nfLaunch|nfGraph) != 0 {
+			if a := r.gpuArgs(b); a.corr != 0 || nf&(nfLaunch|nfGraph) != 0 {
 				p.addRow(row{ts: ts, dur: dur, corr: a.corr, name: ev.name, track: tr, lane: uint32(ci), kind: rowLaunch})
 				return
 			}
@@ -111,7 +111,7 @@ func (r *Reader) addColumn(ts, dur int64, tr uint32) {
 // acceptGPU takes a slice of GPU work.
 func (r *Reader) acceptGPU(b []byte, cls class, ts, dur int64, tr uint32) {
 	p, ev := r.sh, &r.ev
-	a := r.readGPUArgs(b, ev.args, ev.argsEnd)
+	a := r.gpuArgs(b)
 	x := row{ts: ts, dur: dur, corr: a.corr, name: ev.name, track: tr}
 	if a.graph {
 		x.flags = rowGraph

@@ -57,6 +57,55 @@ func nextArg(b []byte, i, end int) int {
 	return end
 }
 
+// argUse says which of the arguments that the analysis joins on a key names.
+type argUse uint8
+
+const (
+	useNone argUse = iota
+	useDevice
+	useStream
+	useCorrelation
+	useGraph
+)
+
+// argUseOf tells the use of the key of n bytes that begins with the word k.
+func argUseOf(k uint64, n int) argUse {
+	switch {
+	case n == 6 && k&(1<<48-1) == 'd'|'e'<<8|'v'<<16|'i'<<24|'c'<<32|'e'<<40:
+		return useDevice
+	case n == 6 && k&(1<<48-1) == 's'|'t'<<8|'r'<<16|'e'<<24|'a'<<32|'m'<<40:
+		return useStream
+	case n == 11 && k == 'c'|'o'<<8|'r'<<16|'r'<<24|'e'<<32|'l'<<40|'a'<<48|'t'<<56:
+		return useCorrelation
+	case n == 8 && k == 'g'|'r'<<8|'a'<<16|'p'<<24|'h'<<32|' '<<40|'i'<<48|'d'<<56:
+		return useGraph
+	}
+	return useNone
+}
+
+// take stores an argument that is a whole number.
+func (a *gpuArgs) take(use argUse, v int64) {
+	switch use {
+	case useDevice:
+		a.device, a.hasDevice = v, true
+	case useStream:
+		a.stream, a.hasStream = v, true
+	case useCorrelation:
+		a.corr = uint64(v)
+	case useGraph:
+		a.graph = v != 0
+	}
+}
+
+// gpuArgs returns the arguments that GPU work and runtime calls carry, of the event that was
+// just read.
+func (r *Reader) gpuArgs(b []byte) gpuArgs {
+	if r.ev.gpu {
+		return r.gpu
+	}
+	return r.readGPUArgs(b, r.ev.args, r.ev.argsEnd)
+}
+
 // readGPUArgs reads the arguments that GPU work and runtime calls carry.
 func (r *Reader) readGPUArgs(b []byte, i, end int) (a gpuArgs) {
 	if i >= end {
@@ -88,16 +137,16 @@ func (r *Reader) readGPUArgs(b []byte, i, end int) (a gpuArgs) {
 			return a
 		}
 		var ve int
-		switch {
-		case n == 6 && k&(1<<48-1) == 'd'|'e'<<8|'v'<<16|'i'<<24|'c'<<32|'e'<<40:
+		switch argUseOf(k, n) {
+		case useDevice:
 			a.device, ve, a.hasDevice, st = argInt(b, i, end)
-		case n == 6 && k&(1<<48-1) == 's'|'t'<<8|'r'<<16|'e'<<24|'a'<<32|'m'<<40:
+		case useStream:
 			a.stream, ve, a.hasStream, st = argInt(b, i, end)
-		case n == 11 && k == 'c'|'o'<<8|'r'<<16|'r'<<24|'e'<<32|'l'<<40|'a'<<48|'t'<<56:
+		case useCorrelation:
 			var v int64
 			v, ve, _, st = argInt(b, i, end)
 			a.corr = uint64(v)
-		case n == 8 && k == 'g'|'r'<<8|'a'<<16|'p'<<24|'h'<<32|' '<<40|'i'<<48|'d'<<56:
+		case useGraph:
 			var v int64
 			v, ve, _, st = argInt(b, i, end)
 			a.graph = v != 0

@@ -28,6 +28,7 @@ type event struct {
 	hasTS, hasDur   bool
 	hasKeys         bool
 	hasID, idText   bool
+	gpu             bool // the reader's gpu holds this event's
 }
 
 // Keys of an event, as the low bytes of the word that begins behind the opening quote.

@@ -28,6 +28,12 @@ func FuzzRead(f *testing.F) {
 			a, b := around(got, want)
 			t.Fatalf("in chunks of %d:\n got …%s\nwant …%s", 1+chunk%40, a, b)
 		}
+		if sniff(data) == packPlain {
+			if got := unlearned(data, o); got != want {
+				a, b := around(got, want)
+				t.Fatalf("without layouts:\n got …%s\nwant …%s", a, b)
+			}
+		}
 		if len(data) > 0 {
 			a, b := int64(cut)%int64(len(data)+1), int64(chunk)*7%int64(len(data)+1)
 			for _, cuts := range [][]int64{{a}, {min(a, b), max(a, b)}} {

@@ -62,8 +62,10 @@ type Reader struct {
 	inBlock    bool  // in stateComment: the comment ends with */
 	back       state // in stateSkip and stateComment: where to go on
 
-	layouts []*layout // the one that fitted last goes first
-	learned int
+	layouts     []*layout // the one that fitted last goes first
+	learned     int
+	learnedArgs int
+	gpu         gpuArgs // of ev, where it says so
 
 	columnCap int
 	end       int64 // stop at the first event whose comma lies at or behind this offset
