@@ -46,6 +46,7 @@ export function explain(f: Failure, name: string, readBytes: number): Shown {
 
 /** The reader's messages are parts of sentences; here they stand alone. An address or a name stays as it is. */
 export function sentence(text: string): string {
+  if (/^[\u4e00-\u9fff]/.test(text)) return /[。！？）…]$/.test(text) ? text : `${text}。`;
   if (!/^[A-Za-z]+ /.test(text)) return text;
   const first = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?…)]$/.test(first) ? first : `${first}.`;
