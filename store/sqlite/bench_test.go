@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -209,6 +210,33 @@ func BenchmarkPointsDay(b *testing.B) {
 	query("newest")
 	maintain(end + 8*hour)
 	query("folded")
+}
+
+// BenchmarkBytes: bytes of the file a sample takes in each form that it rests in, over a
+// day of an engine, and against the same as it came.
+func BenchmarkBytes(b *testing.B) {
+	for _, c := range realistic {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				s := openBench(b, "bytes.db")
+				empty, err := s.sampleBytes(b.Context())
+				if err != nil {
+					b.Fatal(err)
+				}
+				samples := deliverDay(b, s, 1, c.thin, c.sections...)
+				came := 0.0
+				restingForms(b, s, samples, empty, func(form string, bytes float64) {
+					form = strings.ReplaceAll(form, " ", "-")
+					b.ReportMetric(bytes, "B/sample-"+form)
+					if came == 0 {
+						came = bytes
+					} else {
+						b.ReportMetric(came/bytes, "x-as-they-came-"+form)
+					}
+				})
+			}
+		})
+	}
 }
 
 // BenchmarkPointsYear: a year of 64 engines, a line every 40 s: one metric of all

@@ -111,7 +111,7 @@ func TestForms(t *testing.T) {
 }
 
 // Packing the rows of many engines, which lie mixed, writes each page once or twice,
-// not once for every few engines: that took eight times the room of the rows in the log.
+// not once for every few engines: that took more than three times their room in the log.
 func TestPackingWritesLittle(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "test.db"), store.Options{})
 	if _, err := s.Deliver(t.Context(), "node", lines(64, t0, t0+hour)); err != nil {
