@@ -347,6 +347,12 @@ func (v Compare) facts(p Page) []columnFact {
 	add(p.t("compare.lines"), func(c compare.Column) factCell {
 		return factCell{Text: count(int64(c.Lines)), Title: leftOut(p, c.Left)}
 	})
+	add(p.t("compare.means"), func(c compare.Column) factCell {
+		if c.Coarse == 0 {
+			return factCell{}
+		}
+		return factCell{Text: p.t("compare.means_of", compare.Stretch(c.Coarse)), Title: p.t("compare.means_def"), Warn: true}
+	})
 	add(p.t("compare.model"), words(func(c compare.Column) []string { return c.Models }))
 	add(p.t("compare.parallel"), words(func(c compare.Column) []string { return c.Parallel }))
 	add(p.t("compare.version"), words(func(c compare.Column) []string { return c.Versions }))

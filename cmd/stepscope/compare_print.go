@@ -24,6 +24,9 @@ func printComparison(out io.Writer, t *compare.Table, lang string, all bool) {
 		if left := c.Left.Perturbed + c.Left.Filling; left > 0 {
 			fmt.Fprintf(out, ", %d left out", left)
 		}
+		if c.Coarse > 0 {
+			fmt.Fprintf(out, ", read as means of %s", compare.Stretch(c.Coarse))
+		}
 		fmt.Fprintln(out)
 	}
 	fmt.Fprintln(out)

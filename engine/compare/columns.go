@@ -11,7 +11,7 @@ const letters = "ABCDEF"
 // head describes a column.
 func (v *view) head(i int) Column {
 	c := Column{Letter: letters[i : i+1], Name: v.Name, Spec: v.Spec, Deployment: v.Deployment, Baseline: v.Baseline,
-		From: v.From, To: v.To, Engines: v.size(), GPUs: v.GPUs, PeakTFLOPs: v.PeakTFLOPs, Traces: v.Traces,
+		From: v.From, To: v.To, Engines: v.size(), GPUs: v.GPUs, PeakTFLOPs: v.PeakTFLOPs, Traces: v.Traces, Coarse: v.Coarse,
 		Kinds: v.kinds(), Roles: v.roles(),
 		Models:   v.distinct(func(e *Engine) string { return e.Model }),
 		Versions: v.distinct(func(e *Engine) string { return e.Version }),

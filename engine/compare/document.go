@@ -42,6 +42,7 @@ type jsonColumn struct {
 	PeakTFLOPs number   `json:"peak_tflops"`
 	Lines      int      `json:"lines"`
 	IntervalNS int64    `json:"interval_ns"`
+	MeansNS    int64    `json:"means_ns,omitempty"`
 	Left       jsonLeft `json:"left_out"`
 	Restarts   int      `json:"restarts"`
 	Gaps       int      `json:"gaps"`
@@ -168,7 +169,7 @@ func (t *Table) document() jsonTable {
 		jsonWords(t.Method.Blocks), jsonWords(t.Method.Family)}, Columns: []jsonColumn{}, Groups: []jsonGroup{}}
 	for _, c := range t.Columns {
 		d.Columns = append(d.Columns, jsonColumn{c.Letter, c.Name, c.Spec, c.Deployment, c.Baseline, moment(c.From), moment(c.To), c.Engines,
-			list(c.Kinds), list(c.Roles), list(c.Models), list(c.Versions), list(c.Parallel), c.GPUs, number(c.PeakTFLOPs), c.Lines, c.Interval,
+			list(c.Kinds), list(c.Roles), list(c.Models), list(c.Versions), list(c.Parallel), c.GPUs, number(c.PeakTFLOPs), c.Lines, c.Interval, c.Coarse,
 			jsonLeft(c.Left), c.Restarts, c.Gaps, c.Traces})
 	}
 	d.Fairness = jsonFairness{Level: t.Fairness.Level, Text: jsonWords(t.Fairness.Text), Columns: t.Fairness.Columns}

@@ -294,6 +294,10 @@ func (b *builder) leftLine() FairnessLine {
 			c.Level, c.Reason = Uncertain, noLines()
 			continue
 		}
+		if h.Coarse > 0 {
+			c.Level, c.Reason = Uncertain, meansOnly(h.Coarse)
+			continue
+		}
 		c.OK, c.Value = true, float64(out)/float64(h.Lines)
 		if c.Value > 0.2 {
 			c.Level = Uncertain

@@ -22,6 +22,8 @@ type Side struct {
 	GPUs       int    // cards of the deployment, 0 unknown
 	PeakTFLOPs float64
 	Engines    []Engine
+	// Coarse: samples were too many to read, and series are means of stretches of so many ns.
+	Coarse int64
 	// Traces is how many captures overlap the time.
 	Traces int
 }

@@ -88,7 +88,7 @@ func (b *builder) differQuantile(r *Row, i int, a, other *histogram, q float64) 
 			column = i
 		}
 		if more := h.share[h.at(q)].needsPoints(); more > 0 {
-			c.Verdict, c.Reason = NeedsData, needsMore(more, letters[column:column+1])
+			c.Verdict, c.Reason = NeedsData, needsMore(more, h.share[h.at(q)].n, letters[column:column+1])
 			return
 		}
 	}

@@ -40,7 +40,7 @@ func ReadJSON(r io.Reader) (*Table, error) {
 			return nil, fmt.Errorf("reading a comparison: column %d has no times", i)
 		}
 		t.Columns = append(t.Columns, Column{letters[i : i+1], c.Name, c.Spec, c.Deployment, c.Baseline, from.UnixNano(), to.UnixNano(), c.Engines,
-			c.Kinds, c.Roles, c.Models, c.Versions, c.Parallel, c.GPUs, float64(c.PeakTFLOPs), c.Lines, c.IntervalNS, Left(c.Left), c.Restarts, c.Gaps, c.Captures})
+			c.Kinds, c.Roles, c.Models, c.Versions, c.Parallel, c.GPUs, float64(c.PeakTFLOPs), c.Lines, c.IntervalNS, c.MeansNS, Left(c.Left), c.Restarts, c.Gaps, c.Captures})
 	}
 	t.Answer, t.Where = findingsOf(d.Answer, n), findingsOf(d.Where, n)
 	t.Fairness = Fairness{Level: d.Fairness.Level, Text: Words(d.Fairness.Text), Columns: d.Fairness.Columns}

@@ -15,6 +15,7 @@ const (
 	NotExposed  Code = "not_exposed"   // no engine of the column has the metric in this time
 	NoLines     Code = "no_lines"      // the column has no samples at all in this time
 	LeftOut     Code = "left_out"      // there were samples, and all had to be left out
+	MeansOnly   Code = "means_only"    // too many samples: read as means of long stretches
 	SizeUnknown Code = "size_unknown"  // no number of GPUs to divide by
 	BeyondRange Code = "beyond_bounds" // a quantile beyond the histogram's last bound
 
@@ -98,10 +99,18 @@ func otherMeaning(code Code, own, other string, because Words) *Reason {
 		own+" and "+other+": "+because.EN+".", own+" 与 "+other+"："+because.ZH+"。")
 }
 
-func needsMore(lines int, letter string) *Reason {
-	return why(TooFew, fmt.Sprintf("needs %d more lines", lines), fmt.Sprintf("还需 %d 条样本", lines),
-		fmt.Sprintf("Column %s has too few samples for a verdict: about %d more are needed. Choose a longer time, or wait.", letter, lines),
-		fmt.Sprintf("%s 列样本过少，无法判断：约还需 %d 条。请选择更长的时段或等待。", letter, lines))
+func needsMore(more, have int, letter string) *Reason {
+	short := Words{EN: fmt.Sprintf("needs %d more lines", more), ZH: fmt.Sprintf("还需 %d 条样本", more)}
+	long := Words{EN: fmt.Sprintf("about %d more are needed", more), ZH: fmt.Sprintf("约还需 %d 条", more)}
+	if have > 0 && more > 2*have { // a number of lines says little then
+		times := float64(more+have) / float64(have)
+		short = Words{EN: fmt.Sprintf("needs %.2g times as long", times), ZH: fmt.Sprintf("需约 %.2g 倍时长", times)}
+		long = Words{EN: fmt.Sprintf("neighbouring lines resemble each other so much that a time about %.2g times as long is needed", times),
+			ZH: fmt.Sprintf("相邻样本过于相似，约需 %.2g 倍的时长", times)}
+	}
+	return why(TooFew, short.EN, short.ZH,
+		"Column "+letter+" has too few samples for a verdict: "+long.EN+". Choose a longer time, or wait.",
+		letter+" 列样本过少，无法判断："+long.ZH+"。请选择更长的时段或等待。")
 }
 
 // percent writes a relative difference with its sign: one decimal below 100 %.

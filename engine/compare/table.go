@@ -29,6 +29,7 @@ type Column struct {
 	PeakTFLOPs                 float64
 	Lines                      int   // samples of the engine with the most, summed over engines
 	Interval                   int64 // ns, median distance of an engine's lines
+	Coarse                     int64 // ns, of the means that were read instead of samples; 0: samples were
 	Left                       Left
 	Restarts, Gaps, Traces     int
 }

@@ -105,7 +105,7 @@ func (b *builder) short(r *Row, i int, columns []*measured, more [2]int) {
 			}
 		case c.Reason == nil:
 			per := float64(m.cell.Lines) / math.Max(1, float64(m.cell.Points))
-			c.Verdict, c.Reason = NeedsData, needsMore(int(math.Ceil(float64(more[k])*per)), letter)
+			c.Verdict, c.Reason = NeedsData, needsMore(int(math.Ceil(float64(more[k])*per)), m.cell.Lines, letter)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // MaxValues bounds the samples of one comparison: about 8 bytes each stay in memory
-// while it is computed.
+// while it is computed. Columns with more are read as means, see Side.Coarse.
 const MaxValues = 20_000_000
 
 // DefaultSince is the range of a column that names none.
@@ -28,11 +28,13 @@ type Options struct {
 	Now     time.Time     // the end of ranges that end now; zero: the time of the call
 	Since   time.Duration // the range of columns that name none; 0: DefaultSince
 	Metrics []string      // keys; empty: all that have a definition
+	// MaxValues is how many samples are read one by one; 0: MaxValues.
+	MaxValues int
 }
 
 // Load reads a side for each column. Errors that wrap store.ErrNotFound name a
-// deployment or baseline that isn't there, those that wrap store.ErrInvalid ask for too
-// much.
+// deployment or baseline that isn't there. If the columns have too many samples to read,
+// all are read as means.
 func Load(ctx context.Context, s store.Samples, columns []compare.ColumnSpec, opt Options) ([]compare.Side, error) {
 	if opt.Now.IsZero() {
 		opt.Now = time.Now()
@@ -44,7 +46,19 @@ func Load(ctx context.Context, s store.Samples, columns []compare.ColumnSpec, op
 	if err != nil {
 		return nil, err
 	}
+	if opt.MaxValues <= 0 {
+		opt.MaxValues = MaxValues
+	}
 	l := loader{Samples: s, deployments: deployments, opt: opt, keys: compare.Keys(opt.Metrics)}
+	sides, err := l.sides(ctx, columns)
+	if errors.Is(err, errTooMany) {
+		l.means = true
+		sides, err = l.sides(ctx, columns)
+	}
+	return sides, err
+}
+
+func (l *loader) sides(ctx context.Context, columns []compare.ColumnSpec) ([]compare.Side, error) {
 	sides := make([]compare.Side, 0, len(columns))
 	for _, c := range columns {
 		side, err := l.side(ctx, c)
@@ -61,7 +75,8 @@ type loader struct {
 	deployments []store.Deployment
 	opt         Options
 	keys        []string
-	values      int // read so far
+	values      int  // read so far
+	means       bool // instead of samples
 }
 
 // side reads one column.
@@ -96,7 +111,12 @@ func (l *loader) side(ctx context.Context, c compare.ColumnSpec) (compare.Side, 
 	if len(ids) == 0 {
 		return side, nil // the table says that nothing is there
 	}
-	if err := l.series(ctx, &side, ids, index); err != nil {
+	if l.means {
+		err = l.coarse(ctx, &side, ids, index)
+	} else {
+		err = l.series(ctx, &side, ids, index)
+	}
+	if err != nil {
 		return compare.Side{}, err
 	}
 	return side, l.events(ctx, &side, ids, index)
@@ -160,9 +180,14 @@ var errTooMany = errors.New("too many samples")
 // series reads the engines' series. Those of one engine often have the same times; they
 // share them, which leaves 8 bytes for a value.
 func (l *loader) series(ctx context.Context, side *compare.Side, ids []int64, index map[int64]int) error {
+	if many, err := l.tooMany(ctx, side, ids); err != nil {
+		return err
+	} else if many {
+		return errTooMany
+	}
 	sel := store.Selection{Engines: ids, Metrics: l.keys, From: side.From, To: side.To}
-	err := l.Read(ctx, sel, func(s *store.Series) error {
-		if l.values += len(s.Values); l.values > MaxValues {
+	return l.Read(ctx, sel, func(s *store.Series) error {
+		if l.values += len(s.Values); l.values > l.opt.MaxValues {
 			return errTooMany
 		}
 		e := &side.Engines[index[s.Engine]]
@@ -183,10 +208,6 @@ func (l *loader) series(ctx context.Context, side *compare.Side, ids []int64, in
 		e.Series = append(e.Series, out)
 		return nil
 	})
-	if errors.Is(err, errTooMany) {
-		return fmt.Errorf("%w: the columns have more than %d samples in their ranges; choose shorter ranges or fewer metrics", store.ErrInvalid, MaxValues)
-	}
-	return err
 }
 
 // convert gives a row's flags as the comparison has them.
@@ -227,7 +248,9 @@ func (l *loader) events(ctx context.Context, side *compare.Side, ids []int64, in
 		case store.Gap, store.Dropped:
 			side.Engines[i].Gaps++
 		case store.CaptureEvent:
-			side.Traces++
+			if side.Traces++; l.means { // they are in the means
+				continue
+			}
 			side.Engines[i].Captured = append(side.Engines[i].Captured, compare.Span{From: e.From, To: e.To})
 		}
 	}

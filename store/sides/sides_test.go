@@ -154,3 +154,44 @@ func TestLoadRefuses(t *testing.T) {
 		t.Errorf("an empty time: %v, %d engines", err, len(all[1].Engines))
 	}
 }
+
+// TestLoadReadsMeansWhereSamplesAreTooMany: 4 engines × 360 lines × 2 known series are
+// 2,880 values, of which 1,000 may be read.
+func TestLoadReadsMeansWhereSamplesAreTooMany(t *testing.T) {
+	st := filled(t)
+	one, err := load(t, st, sides.Options{}, "fast", "slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := load(t, st, sides.Options{MaxValues: 1000}, "fast", "slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range all {
+		if s.Coarse <= 0 || s.Coarse > int64(10*time.Second) || one[i].Coarse != 0 {
+			t.Errorf("column %d: means of %v, want of an hour ÷ 720 = 5 s, or none", i, time.Duration(s.Coarse))
+		}
+		if len(s.Engines) != 2 || len(s.Engines[0].Series) != 2 {
+			t.Fatalf("column %d: %d engines, %d series", i, len(s.Engines), len(s.Engines[0].Series))
+		}
+	}
+	// In such short stretches means are the lines themselves: levels and verdict stay.
+	levels := func(list []compare.Side) (out []float64, v compare.Verdict) {
+		table, err := compare.Compare(list, compare.Options{Metrics: []string{"completion_TPS"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range table.Groups[0].Rows[0].Cells {
+			out = append(out, c.Level)
+			v = c.Verdict
+		}
+		return out, v
+	}
+	x, vx := levels(one)
+	y, vy := levels(all)
+	for i := range x {
+		if math.Abs(x[i]-y[i]) > 0.01*x[i] || vx != vy || vx != compare.Worse {
+			t.Errorf("column %d: %g and as means %g, %s and %s", i, x[i], y[i], vx, vy)
+		}
+	}
+}
