@@ -160,34 +160,55 @@ func addedHistogram(a, b []foreign.Bucket) []foreign.Bucket {
 	return foreign.Merge(a, b)
 }
 
-// merged adds the engines' histograms. An engine's last one stands for it as
-// long as its values do when others are joined: they are read at different moments.
+// merged adds the engines' histograms. Where cells are shorter than the time
+// between two readings, as many are taken together as one reading spans: engines
+// are read at different moments, and else a point would be of one or the other.
+// Every value is counted once.
 func (b *seriesBuilder) merged(engines []histEngine) histEngine {
 	if len(engines) == 1 {
 		return engines[0]
 	}
 	out := histEngine{cells: make([][]foreign.Bucket, b.grid.cells)}
-	reach, last := make([]float64, len(engines)), make([]int, len(engines))
-	for j, e := range engines {
-		reach[j], last[j] = reachOf(quantileCells(e, 1).cells), -1
+	span := b.grid.cells
+	for _, e := range engines {
 		out.whole = addedHistogram(out.whole, e.whole)
+		span = min(span, usualGap(e.cells))
 	}
-	for i := range out.cells {
-		fresh := false
+	for i := 0; i < len(out.cells); i += span {
 		var sum []foreign.Bucket
-		for j, e := range engines {
-			if e.cells[i] != nil {
-				last[j], fresh = i, true
-			}
-			if k := last[j]; k >= 0 && float64(i-k) <= reach[j] {
-				sum = addedHistogram(sum, e.cells[k])
+		last := -1
+		for c := i; c < min(i+span, len(out.cells)); c++ {
+			for _, e := range engines {
+				if e.cells[c] != nil {
+					sum, last = addedHistogram(sum, e.cells[c]), c
+				}
 			}
 		}
-		if fresh {
-			out.cells[i] = sum
+		if last >= 0 {
+			out.cells[last] = sum
 		}
 	}
 	return out
+}
+
+// usualGap is the median distance of cells with values, at least 1.
+func usualGap(cells [][]foreign.Bucket) int {
+	var gaps []int
+	last := -1
+	for i, c := range cells {
+		if c == nil {
+			continue
+		}
+		if last >= 0 {
+			gaps = append(gaps, i-last)
+		}
+		last = i
+	}
+	if len(gaps) == 0 {
+		return 1
+	}
+	slices.Sort(gaps)
+	return gaps[len(gaps)/2]
 }
 
 // counted is how many values a histogram has.

@@ -100,8 +100,8 @@ func TestQuantilesBelowTheFirstBound(t *testing.T) {
 	}
 }
 
-// Engines of other bounds are added over the bounds that both have, and engines
-// read at different moments stand for each other's cells.
+// Engines of other bounds are added over the bounds that both have, and cells
+// are taken together until each engine was read: every value counts once.
 func TestQuantilesOfOtherBounds(t *testing.T) {
 	s := newSite(t, nil)
 	s.seed([]store.EngineInfo{engine("prod", "a", 0)}, bucketColumns(0.1, 0.2, 0.4, math.Inf(1)), []sample{
@@ -110,18 +110,18 @@ func TestQuantilesOfOtherBounds(t *testing.T) {
 	})
 	s.seed([]store.EngineInfo{engine("prod", "b", 1)}, bucketColumns(0.15, 0.4, math.Inf(1)), []sample{
 		{0, 29 * time.Minute, -1, 0, []float64{0, 10, 10}},
-		{0, 27 * time.Minute, -1, 0, []float64{0, 10, 10}},
+		{0, 27 * time.Minute, -1, 0, []float64{0, 5, 5}},
 	})
 	a := s.series(quantileQuery(true))
-	// Cell 0 has a alone: rank 5 of 10 in (0.1, 0.2] is 150 ms. From then on both: 0.4 and +Inf are the common bounds, so
-	// the 20 values are known to be at most 400 ms and nothing more.
+	// Each engine is read every 2 min, a cell is 1 min: cells 30 and 31 make a point, and 32 and 33. 0.4 and +Inf are the
+	// common bounds, so the 20 and 15 values are known to be at most 400 ms and nothing more.
 	l := a.Lines[0]
-	same(t, "p50", l.Mean, []float64{150, 400, 400, 400})
-	if c := l.clipped(); !slices.Equal(c, []int{0, -1, -1, -1}) {
-		t.Errorf("marks %v", c)
+	same(t, "p50", l.Mean, []float64{400, 400})
+	if c := l.clipped(); !slices.Equal(c, []int{-1, -1}) || !slices.Equal(l.Cells, []int{31, 33}) {
+		t.Errorf("marks %v in cells %v", c, l.Cells)
 	}
-	if !slices.Equal(l.Counts, []int64{10, 20, 20, 20}) {
-		t.Errorf("of %v values", l.Counts)
+	if !slices.Equal(l.Counts, []int64{20, 15}) || a.Samples != 35 {
+		t.Errorf("of %v values, %d in all", l.Counts, a.Samples)
 	}
 }
 
