@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,6 +56,63 @@ func TestBackup(t *testing.T) {
 		if err := r.w.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("restored: %s is %q, %v; want %q", pragma, got, err, want)
 		}
+	}
+}
+
+// A copy that is made while batches come and rows are packed is the state of one moment.
+func TestBackupWhileWriting(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, filepath.Join(dir, "test.db"), store.Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	delivered := make(chan int)
+	go func() {
+		defer close(delivered)
+		for n := 1; ctx.Err() == nil; n++ {
+			_, err := s.Deliver(t.Context(), "node", numbered(n))
+			if err == nil && n%20 == 0 {
+				_, err = s.Maintain(t.Context(), time.Unix(0, t0+int64(n)*600*int64(time.Second)), store.Retention{})
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			select {
+			case delivered <- n:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	for k, wait := range []int{5, 90, 60} {
+		first := 0
+		for range wait {
+			first = <-delivered
+		}
+		copied, restored := filepath.Join(dir, fmt.Sprint("copy", k)), filepath.Join(dir, fmt.Sprint("restored", k))
+		made := make(chan error)
+		go func() { made <- s.Backup(t.Context(), copied) }()
+		last, ready := first, false
+		for !ready {
+			select {
+			case last = <-delivered:
+			case err := <-made:
+				if ready = true; err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if _, err := Restore(t.Context(), copied, restored, false); err != nil {
+			t.Fatal(err)
+		}
+		r := openStore(t, restored, store.Options{})
+		_, seq, err := r.Positions(t.Context(), "node")
+		if err != nil || int(seq) < first || int(seq) > last+1 {
+			t.Fatalf("the copy holds %d batches, %v; made while %d to %d came", seq, err, first, last)
+		}
+		wantNumbered(t, r, int(seq))
+	}
+	stop()
+	for range delivered {
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/store/chunk"
 )
 
 // checkedTables are read from end to end after an unclean end. They are small,
@@ -57,5 +58,24 @@ func (s *Store) check(ctx context.Context) error {
 		}
 		return fmt.Errorf("%w: "+c.what+"; put back a copy of the file", store.ErrCorrupt, id, want, have)
 	}
-	return nil
+	return s.checkWide(ctx)
+}
+
+// checkWide reads the wide blocks, which are of the newest hours.
+func (s *Store) checkWide(ctx context.Context) error {
+	rows, err := s.w.QueryContext(ctx, `SELECT id, chunks, data FROM series_block WHERE chunk = 0 AND last > (SELECT max(last) FROM series_block) - ?`, checkSpan)
+	var w chunk.Wide
+	var data sql.RawBytes
+	err = scanAll(rows, err, func(scan scanner) error {
+		var id int64
+		var series int
+		if err := scan(&id, &series, &data); err != nil {
+			return err
+		}
+		if err := w.Decode(data); err != nil || len(w.IDs) != series {
+			return fmt.Errorf("%w: block %d should have %d series and has %d (%v); put back a copy of the file", store.ErrCorrupt, id, series, len(w.IDs), err)
+		}
+		return nil
+	})
+	return explain(err)
 }

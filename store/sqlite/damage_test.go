@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -17,6 +18,9 @@ func TestDamagedChunks(t *testing.T) {
 	deliverDay(t, s, 1, 50, "stats")
 	if _, err := s.Maintain(t.Context(), time.Unix(0, t0).Add(20*time.Hour), store.Retention{}); err != nil {
 		t.Fatal(err)
+	}
+	if wide, summed, rows := levels(t, s, 1); len(wide) == 0 || len(summed) == 0 || rows == 0 {
+		t.Fatalf("wide blocks %v, others %v, %d rows; some of each should be looked at", wide, summed, rows)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	sel := store.Selection{Engines: []int64{1}, To: store.MaxTime}
@@ -116,4 +120,82 @@ func TestOlderLayouts(t *testing.T) {
 	}
 	s.Close()
 	openStore(t, path, store.Options{})
+}
+
+// Hours that an older program packed, with a chunk and a sum for each series, are read
+// as they are and folded with what came since.
+func TestHoursOfOlderPrograms(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	s := openStore(t, path, store.Options{})
+	if _, err := s.Deliver(t.Context(), "node", lines(2, t0, t0+2*hour)); err != nil {
+		t.Fatal(err)
+	}
+	want := pointsOf(t, s)
+	var m store.Maintained
+	if err := s.compact(t.Context(), t0+2*hour, &m); err != nil {
+		t.Fatal(err)
+	}
+	for _, engine := range []int64{1, 2} {
+		for h := range int64(2) { // one with sums of each hour, of level 0 as they were
+			if err := s.foldWindow(t.Context(), engine, t0+h*hour, hour, levelSome); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := s.w.Exec(`UPDATE series_block SET folded = 0`); err != nil {
+		t.Fatal(err)
+	}
+	p, err := provider(s.w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.DownTo(t.Context(), 4); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+
+	s = openStore(t, path, store.Options{})
+	check := func(when string, wantWide, wantSummed map[int]int) {
+		t.Helper()
+		if wide, summed, _ := levels(t, s, 1); fmt.Sprint(wide, summed) != fmt.Sprint(wantWide, wantSummed) {
+			t.Errorf("%s: wide blocks %v, others %v; want %v and %v", when, wide, summed, wantWide, wantSummed)
+		}
+		if got := pointsOf(t, s); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: other points than when they came", when)
+		}
+	}
+	check("opened", nil, map[int]int{levelHour: 2})
+	// A late row is a block of its own until its hour is folded with the other.
+	late := lines(1, t0+30*60*int64(time.Second), t0+30*60*int64(time.Second)+1)
+	late.Layouts[0].Columns = []store.Column{{Metric: "late"}, {Metric: "m0"}}
+	late.Rows[0].Values = []float64{7, 5}
+	if _, err := s.Deliver(t.Context(), "node", late); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		after        int64
+		wide, summed map[int]int
+	}{
+		{2*hour + hour/2, map[int]int{levelHour: 1}, map[int]int{levelHour: 2}},
+		{4 * hour, nil, map[int]int{levelSome: 1}},
+		{30 * hour, nil, map[int]int{levelDay: 1}},
+	} {
+		if _, err := s.Maintain(t.Context(), time.Unix(0, t0+step.after), store.Retention{}); err != nil {
+			t.Fatal(err)
+		}
+		check(fmt.Sprint("maintained at ", time.Duration(step.after)), step.wide, step.summed)
+	}
+	if n := countSamples(t, s); n != 2*720*60+2 {
+		t.Errorf("%d samples, want 2 × 720 × 60 and the two late ones", n)
+	}
+}
+
+// pointsOf asks for two metrics by the minute.
+func pointsOf(t *testing.T, s *Store) []store.Points {
+	t.Helper()
+	got, err := s.Points(t.Context(), store.PointsQuery{Selection: store.Selection{Engines: []int64{1, 2}, Metrics: []string{"m3", "m9"}, From: t0, To: t0 + 2*hour}, Points: 120})
+	if err != nil || len(got) != 4 || len(got[3].Buckets) != 120 {
+		t.Fatalf("%d series, %v", len(got), err)
+	}
+	return got
 }

@@ -184,6 +184,7 @@ func TestUncleanEnd(t *testing.T) {
 	}
 
 	for _, damage := range []string{`DELETE FROM series_chunk WHERE id = (SELECT max(id) FROM series_chunk)`, `DELETE FROM series_sum WHERE chunk = (SELECT max(id) - 1 FROM series_chunk)`,
+		`UPDATE series_block SET data = x'01' WHERE id = (SELECT max(id) FROM series_block WHERE chunk = 0)`, `UPDATE series_block SET chunks = chunks + 1 WHERE chunk = 0`,
 		`DELETE FROM chunk WHERE n = 1`, `UPDATE blob SET bytes = bytes + 1048576`} {
 		if _, err := s.w.Exec(damage); err != nil {
 			t.Fatal(err)
