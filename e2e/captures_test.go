@@ -70,6 +70,16 @@ func TestCaptureFromThePage(t *testing.T) {
 		t.Errorf("the form forgot its steps: %q", got)
 	}
 	p.shot("captures-refused")
+	// The refused form goes on following its engines, although its address does not name their deployment.
+	broken := captureTarget(second, "127.0.0.1:6071")
+	broken.Health = wire.Down
+	c.report(wire.Report{Targets: []wire.Target{captureTarget(first, "127.0.0.1:6070"), broken}})
+	p.until(`document.querySelector("input[value=rank1]").disabled && document.querySelector(".engines-choice").textContent.includes("127.0.0.1:6071 can't be reached")`)
+	c.report(wire.Report{Targets: []wire.Target{captureTarget(first, "127.0.0.1:6070"), captureTarget(second, "127.0.0.1:6071")}})
+	p.until(`!document.querySelector("input[value=rank1]").disabled`)
+	if !eval[bool](p, `document.querySelector("input[value=rank1]").checked`) {
+		p.click("input[value=rank1]") // an engine that comes back is not ticked by itself
+	}
 
 	// Cancelling one that the collector works on.
 	p.click("input[name=engine][value=rank0]")

@@ -262,7 +262,7 @@ func CollectorBody(p Page, v Collectors) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "</p><pre><code>stepscope serve --collect collect.yaml stepscope collect --server http://this-server:8080 --config collect.yaml</code></pre></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "</p><pre><code>stepscope serve --collect collect.yaml</code></pre><pre><code>stepscope collect --server http://this-server:8080 --config collect.yaml</code></pre></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

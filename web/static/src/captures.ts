@@ -16,23 +16,22 @@ startKeys({ step: () => undefined, escape: () => undefined });
 
 const root = document.querySelector<HTMLElement>("[data-live-root]")!;
 
-/** The address of a part of the page. */
+/** The address of a part of the page. That of a form which was refused does not say whose engines it is about. */
 function part(name: "body" | "form"): string {
   const url = new URL(location.href);
+  const deployment = document.querySelector<HTMLInputElement>("#capture-form input[name=deployment]")?.value ?? "";
+  if (deployment !== "") url.searchParams.set("deployment", deployment);
   url.searchParams.set("part", name);
   url.searchParams.delete("started");
   return `/captures${url.search}`;
 }
 
-// A form's answer has the address of the form; whoever reloads it must not send it again.
-if (location.pathname === "/captures") {
-  const update = new Throttle(async () => {
-    await refresh(root, part("body"));
-    await renewEngines();
-  }, () => refreshEvery);
-  const engines = new Throttle(renewEngines, () => enginesEvery);
-  follow({ capture: () => update.poke(), open: () => update.poke(), collector: () => engines.poke() });
-}
+const update = new Throttle(async () => {
+  await refresh(root, part("body"));
+  await renewEngines();
+}, () => refreshEvery);
+const engines = new Throttle(renewEngines, () => enginesEvery);
+follow({ capture: () => update.poke(), open: () => update.poke(), collector: () => engines.poke() });
 setInterval(() => tick(), 1000);
 tick();
 
