@@ -200,25 +200,38 @@ func detect(body []byte, isJSON bool) string {
 	return kind
 }
 
-// learnVersion asks vLLM and TensorRT-LLM for their version, once for each start of theirs.
+// versionPaths are where engines tell their version, in JSON, by kind; the newest path first.
+var versionPaths = map[string][]string{
+	foreign.VLLM:        {"/version"},
+	foreign.TensorRTLLM: {"/version"},
+	foreign.SGLang:      {"/server_info", "/get_server_info"}, // with all settings
+}
+
+// maxVersion bounds such an answer.
+const maxVersion = 1 << 20
+
+// learnVersion asks an engine for its version, once for each start of it.
 func (e *endpoint) learnVersion(ctx context.Context, res *foreign.Result) {
 	kind, version := e.known()
 	restarted := slices.ContainsFunc(res.Events, func(x foreign.Event) bool { return x.Kind == foreign.Reset })
-	if kind == foreign.SGLang || len(res.Readings) == 0 || version != "" && !restarted || !restarted && !e.last.IsZero() {
+	if len(res.Readings) == 0 || version != "" && !restarted || !restarted && !e.last.IsZero() {
 		return
 	}
-	u := *e.base
-	u.Path = strings.TrimRight(u.Path, "/") + "/version"
-	a := e.get(ctx, &u, minWait, 4<<10)
-	var said struct {
-		Version string `json:"version"`
+	for _, path := range versionPaths[kind] {
+		u := *e.base
+		u.Path = strings.TrimRight(u.Path, "/") + path
+		a := e.get(ctx, &u, minWait, maxVersion)
+		var said struct {
+			Version string `json:"version"`
+		}
+		if a.problem != nil || json.Unmarshal(a.body, &said) != nil || said.Version == "" || len(said.Version) > 100 {
+			continue // older servers have no such page
+		}
+		e.Source.mu.Lock()
+		e.version = said.Version
+		e.Source.mu.Unlock()
+		return
 	}
-	if a.problem != nil || json.Unmarshal(a.body, &said) != nil || len(said.Version) > 100 {
-		return // older servers have no such page
-	}
-	e.Source.mu.Lock()
-	e.version = said.Version
-	e.Source.mu.Unlock()
 }
 
 // said is what is wrong with the contents of an answer, in the words of the engine's reader.

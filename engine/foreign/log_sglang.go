@@ -45,7 +45,9 @@ func (l *LogReader) sglang(line string, stamp ledger.Stamp) ([]Reading, LineStat
 		return nil, OtherLine // words in another message
 	}
 	f := fieldsOf(body[start:], ": ")
-	r := logReading(l.engine(dpRank(head)), ledger.FindStamp(head, stamp), nil)
+	rank, told := dpRank(head)
+	l.several = l.several || told // a rank is written only where there are more
+	r := logReading(l.engine(rank), ledger.FindStamp(head, stamp), nil)
 	r.Decode, r.Prompt = decode, !decode
 
 	var p putter
@@ -89,7 +91,7 @@ func (l *LogReader) sglang(line string, stamp ledger.Stamp) ([]Reading, LineStat
 		computed, ok := f.number("#new-token")
 		cached, ok2 := f.number("#cached-token")
 		if ok && ok2 && computed >= 0 && cached >= 0 {
-			rate, ok := l.ring(dpRank(head)).add(computed, cached)
+			rate, ok := l.ring(rank).add(computed, cached)
 			p.put("prefill_caching_rate", rate, ok)
 		}
 	}
@@ -123,16 +125,16 @@ func (l *LogReader) ring(rank string) *prefillRing {
 	return r
 }
 
-// dpRank is the data parallel rank in a line's head such as "[… DP1 TP0] ", "0" without.
-func dpRank(head string) string {
+// dpRank is the data parallel rank in a line's head such as "[… DP1 TP0] ", "0" without; told says whether it is there.
+func dpRank(head string) (rank string, told bool) {
 	if i := strings.LastIndex(head, " DP"); i >= 0 {
 		digits := head[i+3:]
 		n := len(digits) - len(strings.TrimLeft(digits, "0123456789"))
 		if n > 0 && n < 7 {
-			return digits[:n]
+			return digits[:n], true
 		}
 	}
-	return "0"
+	return "0", false
 }
 
 func sortValues(values []ledger.Value) {

@@ -85,7 +85,7 @@ func (l *LogReader) engine(n string) string {
 	if l.first == "" {
 		l.first = n
 	}
-	if l.first != n {
+	if l.first != n || n != "0" { // who is numbered above 0 is not alone
 		l.several = true
 	}
 	if !l.several {

@@ -65,7 +65,7 @@ func TestSGLangLog(t *testing.T) {
 		"running": 10, "pending": 3, "pending_by|prefill_bootstrap": 1, "pending_by|prefill_inflight": 2,
 		"cuda_graph": 0, "input_throughput": 5000.5, "est_TFLOPs_per_GPU": 123.5, "fwd_occupancy": 0.875,
 	})
-	if !prefill.Prompt || prefill.Decode || prefill.Engine != "" || prefill.Stamp.Time.Nanosecond() != 125e6 {
+	if !prefill.Prompt || prefill.Decode || prefill.Engine != "engine1" || prefill.Stamp.Time.Nanosecond() != 125e6 {
 		t.Errorf("%+v", prefill)
 	}
 	decode := oneOf(t, r[1], want{

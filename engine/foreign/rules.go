@@ -192,6 +192,16 @@ func rates(key string, scale float64, parts ...labelled) rule {
 	}}
 }
 
+// rateEach is the increase per second of one GPU, of which each rank tells its own: their mean.
+func rateEach(key string, scale float64, f from) rule {
+	return rule{key, f.names, func(v *view, key string) []ledger.Value {
+		f.use(v)
+		x, ok := f.increase(v)
+		n := float64(len(f.of(v, true)))
+		return one(key, "", x/n/v.seconds*scale, ok)
+	}}
+}
+
 // total is the sum of counters as they stand, for keys that are counters in the table.
 func total(key string, f from) rule {
 	return rule{key, f.names, func(v *view, key string) []ledger.Value {

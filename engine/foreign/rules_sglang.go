@@ -71,9 +71,9 @@ var sglangRules = slices.Concat(
 			labelled{"kv_cache", series("kv_cache_memory_usage_gb")},
 			labelled{"graphs", series("graph_memory_usage_gb")}),
 
-		rate("est_TFLOPs_per_GPU", 1e-12, series("estimated_flops_per_gpu")),
-		rate("est_read_GBps_per_GPU", 1e-9, series("estimated_read_bytes_per_gpu")),
-		rate("est_write_GBps_per_GPU", 1e-9, series("estimated_write_bytes_per_gpu")),
+		rateEach("est_TFLOPs_per_GPU", 1e-12, series("estimated_flops_per_gpu")),
+		rateEach("est_read_GBps_per_GPU", 1e-9, series("estimated_read_bytes_per_gpu")),
+		rateEach("est_write_GBps_per_GPU", 1e-9, series("estimated_write_bytes_per_gpu")),
 		ratios("graph_replay_share", 0,
 			fraction{"decode", sglangGraphs.only("mode", "decode_cuda_graph"), sglangGraphs.only("mode", "decode_cuda_graph", "decode_none")},
 			fraction{"prefill", sglangGraphs.only("mode", "prefill_cuda_graph"), sglangGraphs.only("mode", "prefill_cuda_graph", "prefill_none")}),

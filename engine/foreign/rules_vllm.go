@@ -48,9 +48,9 @@ var vllmRules = slices.Concat(
 		ratio("prefix_hit_external", 0, series("external_prefix_cache_hits"), series("external_prefix_cache_queries")),
 		ratio("mm_cache_hits", 0, series("mm_cache_hits"), series("mm_cache_queries")),
 
-		rate("est_TFLOPs_per_GPU", 1e-12, series("estimated_flops_per_gpu")),
-		rate("est_read_GBps_per_GPU", 1e-9, series("estimated_read_bytes_per_gpu")),
-		rate("est_write_GBps_per_GPU", 1e-9, series("estimated_write_bytes_per_gpu")),
+		rateEach("est_TFLOPs_per_GPU", 1e-12, series("estimated_flops_per_gpu")),
+		rateEach("est_read_GBps_per_GPU", 1e-9, series("estimated_read_bytes_per_gpu")),
+		rateEach("est_write_GBps_per_GPU", 1e-9, series("estimated_write_bytes_per_gpu")),
 	},
 	latency("TTFT", series("time_to_first_token_seconds")),
 	// time_per_output_token_seconds was the old name of the gaps, not of the mean per request.

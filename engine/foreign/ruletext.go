@@ -129,7 +129,7 @@ var ruleTexts = map[string]map[string]Rule{
 		"payload_len":       how("avg_output_length ÷ avg_input_length", "avg_output_length ÷ avg_input_length（同一间隔）").but("requests that ended in the interval", "该间隔内结束的请求"),
 		"KV_cache_usage":    how("sglang:token_usage, mean over the data parallel ranks", "sglang:token_usage，对数据并行各组取平均").but("the fullest pool, rounded to 0.01", "取最满的池，且四舍五入到 0.01"),
 		"KV_pool_usage":     how("sglang:full_token_usage, swa_token_usage, mamba_usage", "sglang:full_token_usage、swa_token_usage、mamba_usage 各池"),
-		"prefill_caching_rate": how("Δ (device_hit + host_hit + storage_hit) ÷ Δ all modes of sglang:prefill_effective_tokens_total; in the log, cached ÷ (cached + new) tokens of the batch",
+		"prefill_caching_rate": how("Δ (device_hit + host_hit + storage_hit) ÷ Δ all modes of sglang:prefill_effective_tokens_total; in the log, cached ÷ (cached + new) tokens of the last 50 prefill batches",
 			"sglang:prefill_effective_tokens_total 的 Δ（device_hit + host_hit + storage_hit）÷ Δ 全部；日志中为该批 cached ÷（cached + new）token").
 			but("per scrape interval, with hits in host memory and storage, not the last 50 prompt steps", "按抓取间隔，含主机内存与外部存储的命中，而非最近 50 个预填充步"),
 		"engine_mem":             how("sglang:weight_memory_usage_gb, kv_cache_memory_usage_gb, graph_memory_usage_gb", "sglang:weight_memory_usage_gb、kv_cache_memory_usage_gb、graph_memory_usage_gb 各项"),

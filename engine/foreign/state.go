@@ -57,9 +57,10 @@ func (s *State) Scrape(now time.Time, body []byte) Result {
 		seconds = now.Sub(s.at).Seconds()
 	}
 	cur := make(map[string]float64, len(text.Series))
-	reset, why := s.wasReset(text.Series)
-	s.noteReset(reset && !s.at.IsZero(), &res, why)
-	views := s.split(text.Series, cur, seconds, reset || s.at.IsZero())
+	resets := s.wasReset(text.Series)
+	reset := len(resets) > 0
+	views := s.split(text.Series, cur, seconds, resets)
+	s.noteReset(resets, views, &res)
 	res.Info = info(s.kind, text.Series)
 
 	missing := map[string]bool{}
@@ -93,7 +94,8 @@ func (s *State) Scrape(now time.Time, body []byte) Result {
 func (s *State) Incomplete() { s.whole = false }
 
 // noteReset tells of a restart, or of an address that cannot be read as one server.
-func (s *State) noteReset(reset bool, res *Result, why string) {
+func (s *State) noteReset(resets map[string]string, views []*view, res *Result) {
+	reset := len(resets) > 0
 	s.resets = append(s.resets, reset)
 	if len(s.resets) > resetWindow {
 		s.resets = s.resets[1:]
@@ -101,7 +103,15 @@ func (s *State) noteReset(reset bool, res *Result, why string) {
 	if !reset {
 		return
 	}
-	res.Events = append(res.Events, Event{Kind: Reset, FromStep: -1, ToStep: -1, Count: 1, Detail: why})
+	if why, all := resets[""]; all {
+		res.Events = append(res.Events, Event{Kind: Reset, FromStep: -1, ToStep: -1, Count: 1, Detail: why})
+	} else {
+		for _, v := range views {
+			if why, there := resets[v.label]; there {
+				res.Events = append(res.Events, Event{Engine: v.engine, Kind: Reset, FromStep: -1, ToStep: -1, Count: 1, Detail: why})
+			}
+		}
+	}
 	n := 0
 	for _, r := range s.resets {
 		if r {
@@ -120,11 +130,24 @@ func (s *State) noteReset(reset bool, res *Result, why string) {
 	}
 }
 
-// wasReset says whether the server began anew since the last scrape. One counter of the
-// engine that fell is enough: the others may have passed their old values already.
-func (s *State) wasReset(series []Series) (reset bool, why string) {
+// wasReset says which engines began anew since the last scrape, by their label, and by what
+// that was seen; "" is the whole server. One counter that fell is enough: the others may have
+// passed their old values already.
+func (s *State) wasReset(series []Series) (resets map[string]string) {
 	if s.last == nil {
-		return false, ""
+		return nil
+	}
+	note := func(x *Series, why string) {
+		engine := ""
+		if s.kind == VLLM { // whose engines are processes of their own
+			engine = x.Label("engine")
+		}
+		if resets == nil {
+			resets = map[string]string{}
+		}
+		if _, told := resets[engine]; !told && len(resets) <= maxEngines {
+			resets[engine] = why
+		}
 	}
 	for i := range series {
 		x := &series[i]
@@ -134,16 +157,16 @@ func (s *State) wasReset(series []Series) (reset bool, why string) {
 		}
 		if x.Name == "process_start_time_seconds" || strings.HasSuffix(x.Name, "_created") {
 			if math.Abs(x.Value-before) > 1 { // in seconds: multi-process servers may differ by less
-				return true, fmt.Sprintf("%s changed from %.0f to %.0f", x.Name, before, x.Value)
+				note(x, fmt.Sprintf("%s changed from %.0f to %.0f", x.Name, before, x.Value))
 			}
 			continue
 		}
 		// The sum of a histogram may fall where values may be negative.
 		if _, kind := cutPrefix(x.Family); (kind == s.kind || kind == "" && s.bare(x.Family)) && counts(x) && !strings.HasSuffix(x.Name, "_sum") && x.Value < before {
-			return true, fmt.Sprintf("%s fell from %g to %g", x.Name, before, x.Value)
+			note(x, fmt.Sprintf("%s fell from %g to %g", x.Name, before, x.Value))
 		}
 	}
-	return false, ""
+	return resets
 }
 
 // bare says whether a name without a prefix is this engine's.
@@ -164,7 +187,9 @@ func counts(x *Series) bool {
 
 // split makes one view per engine behind the address. Series that belong to no single
 // engine go to the first one.
-func (s *State) split(series []Series, cur map[string]float64, seconds float64, fresh bool) []*view {
+func (s *State) split(series []Series, cur map[string]float64, seconds float64, resets map[string]string) []*view {
+	_, all := resets[""]
+	all = all || s.at.IsZero()
 	byEngine := map[string]*view{}
 	names := []string{}
 	if s.kind == VLLM {
@@ -181,7 +206,8 @@ func (s *State) split(series []Series, cur map[string]float64, seconds float64, 
 	}
 	var views []*view
 	for _, n := range names {
-		v := &view{kind: s.kind, seconds: seconds, fresh: fresh, byName: map[string][]*entry{}}
+		_, fresh := resets[n]
+		v := &view{kind: s.kind, label: n, seconds: seconds, fresh: fresh || all, byName: map[string][]*entry{}}
 		if s.several && n != "" {
 			v.engine = "engine" + n
 		}

@@ -221,3 +221,50 @@ func TestTensorRTLLM(t *testing.T) {
 		t.Errorf("model %q", second.Info.Model)
 	}
 }
+
+// Estimates per GPU of several data parallel ranks are their mean: each tells that of its own GPUs.
+func TestEstimatesPerGPU(t *testing.T) {
+	s := NewState(SGLang)
+	body := func(a, b float64) []byte {
+		return fmt.Appendf(nil, "# TYPE sglang:estimated_flops_per_gpu_total counter\n"+
+			"sglang:estimated_flops_per_gpu_total{dp_rank=\"0\",tp_rank=\"0\"} %g\nsglang:estimated_flops_per_gpu_total{dp_rank=\"1\",tp_rank=\"0\"} %g\n", a, b)
+	}
+	s.Scrape(t0, body(1e15, 1e15))
+	res := s.Scrape(t0.Add(10*time.Second), body(3e15, 5e15))
+	check(t, &res.Readings[0], want{"est_TFLOPs_per_GPU": 300}) // (2e15 + 4e15) ÷ 2 ÷ 10 s
+}
+
+// One of several engines that begins anew costs the others nothing.
+func TestOneEngineBeginsAnew(t *testing.T) {
+	body := func(a, b int) []byte {
+		return fmt.Appendf(nil, "# TYPE vllm:generation_tokens_total counter\n"+
+			"vllm:generation_tokens_total{engine=\"0\"} %d\nvllm:generation_tokens_total{engine=\"1\"} %d\n", a, b)
+	}
+	s := NewState(VLLM)
+	s.Scrape(t0, body(100, 56))
+	res := s.Scrape(t0.Add(10*time.Second), body(300, 3))
+	if len(res.Events) != 1 || res.Events[0].Engine != "engine1" || res.Events[0].Kind != Reset {
+		t.Fatalf("events %+v", res.Events)
+	}
+	check(t, &res.Readings[0], want{"completion_TPS": 20}) // (300 − 100) ÷ 10 s
+	for _, r := range res.Readings[1:] {
+		absentAll(t, &r, "completion_TPS")
+	}
+	res = s.Scrape(t0.Add(20*time.Second), body(1, 1))
+	if len(res.Events) != 2 || res.Events[0].Engine != "engine0" || res.Events[1].Engine != "engine1" {
+		t.Errorf("events %+v", res.Events)
+	}
+}
+
+// SGLang writes a data parallel rank only where there are several: the first line is of the first of them.
+func TestFirstOfSeveralEngines(t *testing.T) {
+	for line, engine := range map[string]string{
+		"[2026-08-20 10:00:00 DP0 TP0] Decode batch, #running-req: 3, gen throughput (token/s): 7": "engine0",
+		"[2026-08-20 10:00:00 TP0] Decode batch, #running-req: 3, gen throughput (token/s): 7":     "",
+	} {
+		r, _, _ := NewLogReader(SGLang).Line([]byte(line))
+		if len(r) != 1 || r[0].Engine != engine {
+			t.Errorf("%s: %+v, want engine %q", line, r, engine)
+		}
+	}
+}

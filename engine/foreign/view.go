@@ -20,6 +20,7 @@ type entry struct {
 // view is one engine in one scrape.
 type view struct {
 	kind, engine string
+	label        string  // of the engine in its series
 	seconds      float64 // since the scrape before
 	fresh        bool    // there is none before, or the server began anew: no increases
 	byName       map[string][]*entry
