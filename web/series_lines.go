@@ -123,10 +123,11 @@ func (b *seriesBuilder) join(c *seriesColumn, r seriesRead, scale float64) (seri
 		line.Samples += l.samples
 	}
 	values, by := make([]float64, len(held)), make([]float64, len(held))
-	broken := false
+	broken, spread := false, false
 	for i := range b.grid.cells {
 		fresh := false
 		low, high := math.Inf(1), math.Inf(-1)
+		down, up := 0.0, 0.0
 		for j := range held {
 			values[j], by[j] = held[j][i], math.NaN()
 			if weights != nil && weights[j] != nil {
@@ -134,6 +135,7 @@ func (b *seriesBuilder) join(c *seriesColumn, r seriesRead, scale float64) (seri
 			}
 			if k := c.laid[j].cells[i]; k.n > 0 {
 				fresh, low, high = true, min(low, k.low), max(high, k.high)
+				down, up = max(down, k.mean-k.low), max(up, k.high-k.mean)
 			}
 		}
 		v, n := aggregate(c.metric.Aggregate, values, by)
@@ -149,16 +151,20 @@ func (b *seriesBuilder) join(c *seriesColumn, r seriesRead, scale float64) (seri
 		}
 		broken = false
 		k := cell{mean: v, low: v, high: v, n: 1}
-		// A sum's extremes are unknown; those of a maximum, a minimum and a mean are the engines'.
-		if c.metric.Aggregate.Op != ledger.Sum {
+		// The extremes of a maximum, a minimum and a mean are the engines'. How far a sum went is not known:
+		// it is told as far as any one engine alone moved it, so that a spike of one survives.
+		if c.metric.Aggregate.Op == ledger.Sum {
+			k.low, k.high = v-down, v+up
+		} else {
 			k.low, k.high = min(v, low), max(v, high)
 		}
+		spread = spread || k.low < k.high
 		line.put(i, k, scale)
 	}
 	if n := len(line.Cells) - 1; n >= 0 && math.IsNaN(line.Mean[n]) {
 		line.Cells, line.Mean, line.Low, line.High = line.Cells[:n], line.Mean[:n], line.Low[:n], line.High[:n]
 	}
-	if c.metric.Aggregate.Op == ledger.Sum {
+	if !spread {
 		line.Low, line.High = nil, nil
 	}
 	line.Counts = nil

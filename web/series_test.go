@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepscope/stepscope/engine/ledger"
 	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/store/sqlite"
 )
 
 func TestSeriesJoinsEnginesByTheMetricsRule(t *testing.T) {
@@ -138,6 +139,42 @@ func TestSpikesSurviveAndPointsAreBounded(t *testing.T) {
 	}
 	if got := slices.Max(l.High); got != 9000 {
 		t.Errorf("the spike of 9000 is lost: the largest is %v", got)
+	}
+}
+
+// A spike of one engine is seen in the sum over several, over a year as over an hour.
+func TestASpikeInAYearIsSeen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes a year")
+	}
+	s := newSite(t, nil)
+	start := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	filling := sqlite.Filling{Deployment: "year", Engines: 2, Metrics: []string{"pending", "TTFT_max"}, Days: 365, Start: start, Every: 40 * time.Second}
+	if err := s.st.(*sqlite.Store).Fill(t.Context(), filling); err != nil {
+		t.Fatal(err)
+	}
+	at := start.AddDate(0, 5, 3).Add(1234 * time.Second)
+	b := &store.Batch{Engines: []store.EngineInfo{engine("year", "rank1", 1)},
+		Layouts: []store.Layout{{Section: "stats", Columns: []store.Column{{Metric: "pending"}, {Metric: "TTFT_max"}}}},
+		Rows:    []store.Row{{Time: at.UnixNano(), Step: 1, Values: []float64{1e6, 2e6}}}}
+	if _, err := s.st.Deliver(t.Context(), "late", b); err != nil {
+		t.Fatal(err)
+	}
+	for metric, want := range map[string]float64{"pending": 1e6, "TTFT_max": 2e6} { // a sum, and a maximum
+		for _, joined := range []bool{true, false} {
+			q := seriesQuery{deployment: "year", metrics: []string{metric}, joined: joined, points: 300, from: start.UnixNano(), to: start.AddDate(1, 0, 0).UnixNano()}
+			a := s.series(q)
+			highest := math.Inf(-1)
+			for _, l := range a.Lines {
+				if len(l.Cells) > 300 {
+					t.Errorf("%s: %d points", metric, len(l.Cells))
+				}
+				highest = max(highest, slices.Max(l.High))
+			}
+			if highest < 0.99*want || highest > 1.01*want {
+				t.Errorf("%s, joined %v: the highest is %v, want the spike of %v", metric, joined, highest, want)
+			}
+		}
 	}
 }
 

@@ -87,7 +87,7 @@ var deploymentTexts = map[string]text{
 	"plot.howto":         {"Drag over a chart to choose a time; Back returns.", "在图上拖动选择时段，后退可返回。"},
 	"plot.more":          {"{0} more {0|chart is|charts are} left out: their series are in /api/series.", "另有 {0} 个图未显示，其数据可由 /api/series 取得。"},
 	"plot.absent":        {"{0} {0|metric is|metrics are} not here", "{0} 个指标不在此处"},
-	"plot.cell":          {"A point is the mean of the lines in its stretch, each counted once, however long a time it covers; the shade reaches from the least to the greatest of them.", "每个点是该区间内各日志行的平均，每行计一次，与其覆盖时长无关；阴影为最小至最大值。"},
+	"plot.cell":          {"A point is the mean of the lines in its stretch, each counted once, however long a time it covers; the shade reaches from the least to the greatest of them; around a sum over engines, as far as any one of them alone moves it.", "每个点是该区间内各日志行的平均，每行计一次，与其覆盖时长无关；阴影为最小至最大值；各引擎之和的阴影，为单个引擎所能使其偏离的范围。"},
 	"plot.cell_counter":  {"A point is the counter's increase in its stretch, divided by the stretch's length.", "每个点是计数器在该区间的增量除以区间长度。"},
 	"plot.cell_quantile": {"A point is a quantile of all values in its stretch, of all engines together: the increases of their buckets are added, percentiles are never averaged. Buckets only tell between which two bounds a quantile lies; that is the shade. The line is an estimate that spreads a bucket's values evenly. Under the first bound (▽, “≤”) and above the last one (△, “>”) nothing but that bound is known.", "每个点是该区间内全部取值的分位数，所有引擎合并计算：各桶增量相加，从不对百分位求平均。直方图只能说明分位数落在哪两个边界之间，即阴影；线为估算，假定桶内取值均匀分布。低于首个边界（▽，“≤”）或高于最后边界（△，“>”）时，只知道该边界。"},
 	"plot.quantiles":     {"{0}, quantiles", "{0}（分位数）"},

@@ -29,7 +29,7 @@ const leastDrag = 5;
 const mostRows = 14;
 /** Marks of values of which only a bound is known are this far apart, in pixels. */
 const clipsApart = 14;
-/** With more lines, extremes around each would hide the others. */
+/** With more lines, extremes around each are faint, or they would hide the others. */
 const spreadLines = 3;
 
 type Option = Record<string, unknown>;
@@ -130,7 +130,7 @@ export class LinePlot extends Chart {
     const { series: s } = d;
     const shown: Option[] = [];
     for (const band of s.bands) shown.push(...bandSeries(s, band));
-    const spread = s.bands.length === 0 && s.lines.length <= spreadLines;
+    const spread = s.bands.length > 0 ? 0 : s.lines.length <= spreadLines ? 0.16 : 0.07;
     s.lines.forEach((line, n) => shown.push(...this.lineSeries(d, line, n, spread)));
     const most = largest(s);
     shown.push(markSeries(d));
@@ -145,15 +145,15 @@ export class LinePlot extends Chart {
     };
   }
 
-  private lineSeries(d: Drawing, line: Line, n: number, spread: boolean): Option[] {
+  private lineSeries(d: Drawing, line: Line, n: number, spread: number): Option[] {
     const { color, dash } = lookOf(d.series, n);
     const name = d.name(line);
     const faint = this.highlighted !== null && this.highlighted !== name;
     const data = points(d.series, line.i, line.v);
     const out: Option[] = [];
-    if (spread && line.lo !== undefined && line.hi !== undefined) {
+    if (spread > 0 && line.lo !== undefined && line.hi !== undefined) {
       const stack = `spread ${n}`;
-      out.push(edge(stack, points(d.series, line.i, line.lo)), area(stack, points(d.series, line.i, heights(line.lo, line.hi)), color, 0.16));
+      out.push(edge(stack, points(d.series, line.i, line.lo)), area(stack, points(d.series, line.i, heights(line.lo, line.hi)), color, spread));
     }
     out.push({
       type: "line",
