@@ -6,6 +6,34 @@ import (
 	"github.com/stepscope/stepscope/engine/ledger"
 )
 
+// settle chooses between the two times that a clock shows the same in the hour that is repeated when summer time ends: the
+// first of them that does not lie before the line before. last is zero when there was none.
+func settle(t time.Time, zone *time.Location, last time.Time) time.Time {
+	near := t.In(zone)
+	first, second := near, near
+	_, before := near.Add(-2 * time.Hour).Zone()
+	if _, after := near.Add(2 * time.Hour).Zone(); before <= after {
+		return t // by far the most hours of a year
+	}
+	for _, d := range [...]time.Duration{30 * time.Minute, time.Hour, 2 * time.Hour} { // by which clocks are turned back
+		for _, other := range [...]time.Time{near.Add(-d), near.Add(d)} {
+			if other.Hour() != near.Hour() || other.Minute() != near.Minute() || other.Day() != near.Day() {
+				continue
+			}
+			if other.Before(first) {
+				first = other
+			}
+			if other.After(second) {
+				second = other
+			}
+		}
+	}
+	if !last.IsZero() && first.Before(last.Add(-backwards)) {
+		return second
+	}
+	return first
+}
+
 // future is how far ahead of the reference a date without a year may be: clocks differ a little.
 const future = 24 * time.Hour
 

@@ -33,6 +33,9 @@ type engine struct {
 	Last     int64                   `json:"t"`           // time of the last line, ns
 	Pace     int64                   `json:"i"`           // usual time between two [stats] lines, ns, 0 unknown
 	Began    int64                   `json:"r,omitempty"` // time of the last restart, ns
+	Jumped   int64                   `json:"j,omitempty"` // 1 + step at which a jump of the clock was told last, 0 never
+	Prompts  bool                    `json:"q,omitempty"` // [stats] lines of prompt steps came since it began, and
+	Decodes  bool                    `json:"d,omitempty"` // … of decode steps
 	// Cannot is why the engine says that it can't tell a section's figures, by section; no entry: it can.
 	Cannot map[ledger.Section]string `json:"u,omitempty"`
 
@@ -60,6 +63,14 @@ func newEngine(info store.EngineInfo, saved string) *engine {
 	return e
 }
 
+// lastTime is that of the last line, zero before the first.
+func (e *engine) lastTime() time.Time {
+	if e.Last == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, e.Last)
+}
+
 func (e *engine) saved() string {
 	var text bytes.Buffer
 	j := json.NewEncoder(&text)
@@ -80,7 +91,13 @@ type sight struct {
 	live    bool  // it was read soon after it was written
 	rate    float64
 	prompt  bool // the engine does prompts only, and logs five times as often as its windows are long
+
+	promptStep, decodeStep bool // what a [stats] line says of its step
+	experts                bool // it has the load of experts, whose window is longer
 }
+
+// expertWindow is how many steps the window of the experts' load has unless an engine is told otherwise.
+const expertWindow = 128
 
 // see takes note of a line. flags are those of its row; events are what it shows.
 func (e *engine) see(s sight) (flags store.Flags, events []store.Event) {
@@ -138,8 +155,12 @@ func (e *engine) see(s sight) (flags store.Flags, events []store.Event) {
 			full = max(full, other.Every)
 		}
 	}
-	if s.prompt {
+	e.Prompts, e.Decodes = e.Prompts || s.promptStep, e.Decodes || s.decodeStep
+	if s.prompt || e.Prompts && !e.Decodes { // as far as can be seen until now, where nobody told
 		full *= 5
+	}
+	if s.experts {
+		full = max(full, expertWindow-1)
 	}
 	if s.step == 0 || s.step <= full {
 		flags |= store.Filling
@@ -165,7 +186,7 @@ func (e *engine) restart(s sight, was, last int64, event emit) {
 		return
 	}
 	event(store.Restart, last, was, s.step, 0, "")
-	e.Began, e.Pace = s.time, 0
+	e.Began, e.Pace, e.Prompts, e.Decodes = s.time, 0, false, false
 }
 
 type gap struct{ from, to, count int64 }
@@ -257,7 +278,10 @@ func (e *engine) clock(s sight, p *progress, event emit) store.Flags {
 	if jump == 0 {
 		return 0
 	}
-	event(store.ClockJumped, s.time, -1, s.step, 0, time.Duration(jump).Round(time.Millisecond).String())
+	if e.Jumped != s.step+1 { // another section's line has told
+		e.Jumped = s.step + 1
+		event(store.ClockJumped, s.time, -1, s.step, 0, time.Duration(jump).Round(time.Millisecond).String())
+	}
 	return store.ClockJump
 }
 

@@ -92,6 +92,8 @@ func (m *ForeignMapper) reading(r *foreign.Reading, at *Place) {
 	flags := store.Flags(0)
 	if !own {
 		t, flags = at.Arrival, store.ArrivalTime
+	} else if !r.Stamp.ZoneKnown {
+		t = settle(t, m.zone, s.last)
 	}
 	if back := s.last.Sub(t); !s.last.IsZero() && back > ranBack {
 		flags |= store.ClockJump

@@ -176,14 +176,20 @@ func (m *Mapper) result(r *ledger.Result, at *Place) {
 		e.round = m.round
 		m.seen = append(m.seen, e)
 	}
+	if own && !r.Line.Stamp.ZoneKnown {
+		t = settle(t, m.zone, e.lastTime())
+	}
 	s := sight{section: r.Line.Section, step: r.Line.Step, time: t.UnixNano(), arrival: at.Arrival.UnixNano(), own: own, live: at.Live, prompt: m.id.Role == "prompt"}
 	flags := store.Flags(0)
 	if r.Line.Section == ledger.Stats {
 		s.rate, _ = r.Line.Value("avg_SPS", "")
+		_, s.experts = r.Line.Value("moe_lb", "")
 		if v, ok := r.Line.Value("is_prompt", ""); ok && v == 1 {
 			flags |= store.PromptStep
+			s.promptStep = true
 		} else if ok && v == 0 {
 			flags |= store.DecodeStep
+			s.decodeStep = true
 		}
 	}
 	seen, events := e.see(s)

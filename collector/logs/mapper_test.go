@@ -321,3 +321,69 @@ func TestTooManyEngines(t *testing.T) {
 		t.Errorf("%d rows, counts %+v", len(b.rows), c)
 	}
 }
+
+// The hour that is repeated when summer time ends is told apart by the lines before. Berlin's clocks go from 3:00 CEST back
+// to 2:00 CET at 1:00 UTC of 25 October 2026.
+func TestRepeatedHour(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, zone := range []*time.Location{berlin, time.UTC} {
+		b := newBench(t, Identity{})
+		b.m.zone = zone
+		begin := time.Date(2026, 10, 24, 23, 40, 0, 0, time.UTC) // 1:40 CEST
+		for i := range 300 {                                     // 2.5 hours, a line each half minute
+			at := begin.Add(time.Duration(i) * 30 * time.Second)
+			b.lines(fmt.Sprintf("%s INFO RANK 0, GPU 0, step %d, [stats] (avg_SPS 10.0 | running 1)", at.In(zone).Format("2006-01-02 15:04:05"), 300*(i+1)))
+			if got := time.Unix(0, b.rows[i].Time); !got.Equal(at) {
+				t.Fatalf("%v, line %d: %v, want %v", zone, i, got.UTC(), at)
+			}
+			if i == 120 {
+				b.restart()
+			}
+		}
+		b.want()
+	}
+}
+
+// A prompt engine logs every fifth of its window; nobody need say that it is one. The window of the experts' load has 128 steps.
+func TestFillingOfLongerWindows(t *testing.T) {
+	f := func(want string, every int, body string) {
+		t.Helper()
+		b := newBench(t, Identity{})
+		got := ""
+		for i := range 8 {
+			b.lines(fmt.Sprintf("2026-11-29 10:00:%02d INFO RANK 0, GPU 3, step %d, [stats] (%s)", 2*i, every*i, body))
+			if b.rows[i].Flags&store.Filling != 0 {
+				got += fmt.Sprint(every*i, " ")
+			}
+		}
+		if got != want {
+			t.Errorf("%s: filling at %s, want %s", body, got, want)
+		}
+	}
+	f("0 20 40 60 80 100 ", 20, "is_prompt True | running 1")
+	f("0 20 ", 20, "is_prompt False | running 1")
+	f("0 37 74 111 ", 37, "is_prompt False | running 1 | moe_lb 1.1")
+	f("0 100 ", 100, "is_prompt False | running 1 | moe_lb 1.1")
+}
+
+// A clock that runs back is told once, not for each section.
+func TestClockRunsBackOnce(t *testing.T) {
+	b := newBench(t, Identity{})
+	cuda := func(clock string, step int) string { return strings.Replace(cpu(clock, step), "[cpu]", "[cuda]", 1) }
+	for i, clock := range []string{"10:00:00", "10:00:10", "09:00:20", "09:00:30"} {
+		b.lines(stats(clock, 100*(i+1), ""), cpu(clock, 100*(i+1)), cuda(clock, 100*(i+1)))
+	}
+	b.want("clock_jump -1→300 ×0")
+	n := 0
+	for _, r := range b.rows {
+		if r.Flags&store.ClockJump != 0 {
+			n++
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d rows are marked, want the 3 of step 300", n)
+	}
+}

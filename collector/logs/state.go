@@ -108,11 +108,10 @@ func (r *run) fail(f *following, err error) {
 		f.problem = nil
 		return
 	}
-	code := "log.failed"
+	p := wire.NewProblem(now, "log.failed", err.Error())
 	if errors.Is(err, fs.ErrPermission) {
-		code = "log.permission"
+		p = wire.NewProblem(now, "log.permission", f.path)
 	}
-	p := wire.NewProblem(now, code, err.Error())
 	p.Since(f.problem)
 	f.problem = p
 }

@@ -43,7 +43,7 @@ type ProblemText struct{ What, Hint string }
 
 // ProblemTexts are the kinds of problems by code. The part before the dot is where they arise.
 var ProblemTexts = map[string]ProblemText{
-	"log.permission":            {"{0}", "Let the collector's user read the file and its folder."},
+	"log.permission":            {"{0} may not be read: permission denied", "Let the collector's user read the file and its folder."},
 	"log.failed":                {"{0}", "Reading is tried again; look at the disk or mount that the file is on."},
 	"log.bad_pattern":           {"{0}: {1}", "Correct the pattern."},
 	"log.no_match":              {"{0}: no such file", "Check the path; reading begins when a file appears."},

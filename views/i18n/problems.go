@@ -3,7 +3,7 @@ package i18n
 // problemTexts are the problems that collectors tell of, by their codes: "problem." + code is what happened, with
 // ".hint" what to do. The English ones are those of collector/wire, which a test compares.
 var problemTexts = map[string]text{
-	"problem.log.permission":                      {"{0}", "{0}"},
+	"problem.log.permission":                      {"{0} may not be read: permission denied", "没有读取 {0} 的权限"},
 	"problem.log.permission.hint":                 {"Let the collector's user read the file and its folder.", "请允许采集器的用户读取该文件及其目录。"},
 	"problem.log.failed":                          {"{0}", "{0}"},
 	"problem.log.failed.hint":                     {"Reading is tried again; look at the disk or mount that the file is on.", "会再次尝试读取；请检查该文件所在的磁盘或挂载。"},
