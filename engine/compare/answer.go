@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/stepscope/stepscope/engine/ledger"
 )
@@ -40,7 +41,7 @@ func (b *builder) throughputAnswer(i int) (Finding, bool) {
 		f := r.finding(i, math.NaN(), Words{})
 		switch {
 		case c.Verdict == Refused || c.Verdict == NeedsData:
-			f.Text = Words{EN: letter + ": generated tokens per second can't be compared with A's: " + c.Reason.Long.EN, ZH: letter + "：生成吞吐无法与 A 比较：" + c.Reason.Long.ZH}
+			f.Text = Words{EN: letter + ": generated tokens per second can't be compared with A's: " + lowerFirst(c.Reason.Long.EN), ZH: letter + "：生成吞吐无法与 A 比较：" + c.Reason.Long.ZH}
 			f.Choose = c.choose
 		case c.Diff == nil:
 			continue
@@ -64,6 +65,22 @@ func (b *builder) throughputAnswer(i int) (Finding, bool) {
 		return f, true
 	}
 	return Finding{}, false
+}
+
+// lowerFirst is a sentence as it goes on behind a colon; abbreviations stay.
+func lowerFirst(s string) string {
+	if len(s) < 2 || s[1] < 'a' || s[1] > 'z' {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// plural is a number of metrics with its verb.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // magnitude is a difference without its sign.
@@ -105,8 +122,8 @@ func (b *builder) counts(i int) Finding {
 		return f
 	}
 	f.Text = Words{
-		EN: fmt.Sprintf("%s: of %d metrics that could be compared %d are better, %d worse, %d otherwise changed; %d need more data, %d must not be compared.",
-			letter, tested, n[Better], n[Worse], n[Changed], n[NeedsData], n[Refused]),
+		EN: fmt.Sprintf("%s: of %s that could be compared %s better, %d worse, %d otherwise changed; %s more data, %d must not be compared.",
+			letter, plural(tested, "metric", "metrics"), plural(n[Better], "is", "are"), n[Worse], n[Changed], plural(n[NeedsData], "needs", "need"), n[Refused]),
 		ZH: fmt.Sprintf("%s：可比较的 %d 项指标中，%d 项更好，%d 项更差，%d 项有其他变化；%d 项数据不足，%d 项不可比较。",
 			letter, tested, n[Better], n[Worse], n[Changed], n[NeedsData], n[Refused]),
 	}

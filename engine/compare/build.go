@@ -297,7 +297,7 @@ func (b *builder) differ(r *Row, i int, a, other *measured, id rowID) {
 			c.Qualifications = append(c.Qualifications, *w)
 		}
 	}
-	c.Qualifications = append(c.Qualifications, a.cell.Qualifications...)
+	c.Qualifications = append(c.Qualifications, a.cell.Qualifications...) // its own it has already
 	c.Qualifications = append(c.Qualifications, caveats(va.kinds(), vb.kinds(), r.Metric.Key)...)
 	var more [2]int
 	c.Diff, more = difference(a, other)

@@ -141,6 +141,26 @@ func unlikeNumbers(a, b *Cell, m ledger.Metric) *Reason {
 		fmt.Sprintf("分别为 %d 与 %d 个引擎中的极值：引擎越多，极值本就越极端。请比较引擎数相同的部署。", x, y))
 }
 
+// partly says that a sum has engines in it that are silent for a part of its time: they
+// came, or went, or nothing was collected of them.
+func partly(g grid, present []Span, r rule) *Reason {
+	if r.agg.Op != ledger.Sum || g.n == 0 {
+		return nil
+	}
+	n := 0
+	for _, p := range present {
+		if p.From > g.from || p.To < g.end(g.n-1)-g.width {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return why(PartOfTime, fmt.Sprintf("engines silent for a part: %d", n), fmt.Sprintf("部分时段无日志的引擎：%d", n),
+		fmt.Sprintf("Of %d engines %d have lines in a part of the time only, and count as 0 in the rest: they came or went, or were not collected from. Choose a time in which all report, or compare per engine.", len(present), n),
+		fmt.Sprintf("%d 个引擎中有 %d 个只在部分时段有日志，其余时段按 0 计：引擎新增、退出或未被采集。请选择全部引擎都有日志的时段，或按引擎平均比较。", len(present), n))
+}
+
 // isState says whether a metric is logged on change: its values hold until the next,
 // and are not samples.
 func isState(m ledger.Metric) bool { return m.Section == ledger.NCCL }

@@ -262,11 +262,15 @@ func (b *builder) roleLine() FairnessLine {
 func (b *builder) sizeLine() FairnessLine {
 	line := FairnessLine{Key: "size", Name: Words{EN: "GPUs", ZH: "GPU 数"}, Cells: make([]FairnessCell, len(b.views))}
 	a := b.views[0]
+	known := !slices.ContainsFunc(b.views, func(v *view) bool { return v.GPUs <= 0 })
+	if !known {
+		line.Name = Words{EN: "Engines, as the number of GPUs is unknown", ZH: "引擎数（GPU 数未知）"}
+	}
 	for i, v := range b.views {
 		c := &line.Cells[i]
-		c.OK, c.Value, c.Level = v.GPUs > 0, float64(v.GPUs), Fair
-		if v.GPUs <= 0 {
-			c.Text = fmt.Sprintf("%d engines", v.size())
+		c.OK, c.Value, c.Level = true, float64(v.GPUs), Fair
+		if !known {
+			c.Value = float64(v.size())
 		}
 		differ := v.size() != a.size()
 		if v.GPUs > 0 && a.GPUs > 0 {
@@ -323,8 +327,8 @@ func (b *builder) fairnessText(f *Fairness) Words {
 			if c := l.Cells[i]; c.Level == f.Level && c.Reason != nil && f.Level != Fair {
 				w := c.Reason.Short
 				overlap = overlap || c.Reason.Code == SameLines
-				if c.Reason.Code != OtherLoad && c.Reason.Code != SameLines { // which says itself what it is about
-					w = Words{EN: l.Name.EN + " " + w.EN, ZH: l.Name.ZH + w.ZH}
+				if isLoad(l.Key) && c.Reason.Code != OtherLoad { // others say themselves what they are about
+					w = Words{EN: lowerFirst(l.Name.EN) + " " + w.EN, ZH: l.Name.ZH + w.ZH}
 				}
 				en = append(en, letters[i:i+1]+": "+w.EN)
 				zh = append(zh, letters[i:i+1]+"："+w.ZH)

@@ -94,6 +94,9 @@ func (v *view) measure(id rowID, r rule) measured {
 	out.settle(a, r)
 	out.findTrend(a, r)
 	out.last = a.end(a.n - 1)
+	if w := partly(g, present, r); w != nil {
+		out.cell.Qualifications = append(out.cell.Qualifications, *w)
+	}
 
 	c := &out.cell
 	c.OK = out.est.n > 0

@@ -57,6 +57,9 @@ func TestEnginesThatEndAtDifferentTimes(t *testing.T) {
 	s.Engines = []Engine{running("one", "completion_TPS", 100, 33, 3*time.Second), running("second", "completion_TPS", 100, 333, 3*time.Second)}
 	s.To = int64(1010 * time.Second)
 	r = levelOf(t, "completion_TPS", BothKinds, s, s)
+	if len(r.Cells[0].Qualifications) != 1 || r.Cells[0].Qualifications[0].Code != PartOfTime {
+		t.Errorf("the sum does not say that an engine is silent for a part: %+v", r.Cells[0].Qualifications)
+	}
 	// 100 s of 200, 60 s of which nothing is said, 840 s of 100: (100 × 200 + 840 × 100) ÷ 940 = 110.6.
 	if c := r.Cells[0]; math.Abs(c.Level-110.6) > 1 {
 		t.Errorf("level %.1f, want 110.6", c.Level)

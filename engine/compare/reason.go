@@ -28,6 +28,7 @@ const (
 
 	SameLines     Code = "same_lines"     // the columns' times overlap: lines are in both; refused where most are
 	OtherLoad     Code = "other_load"     // the columns' work differs
+	PartOfTime    Code = "part_of_time"   // engines in a sum that report in a part of the time only
 	OtherSize     Code = "other_size"     // sums over deployments of different size
 	SimilarMetric Code = "similar_metric" // compared with a metric that is not quite the same
 	Converted     Code = "converted"      // computed from another metric
