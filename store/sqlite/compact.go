@@ -46,18 +46,22 @@ func (s *Store) compact(ctx context.Context, before int64, m *store.Maintained) 
 	if err != nil {
 		return err
 	}
+	s.watchClocks(engines, before)
 	rows := 0
 	for {
 		first := before
 		for i := range engines {
-			first = min(first, engines[i].oldest)
+			if e := &engines[i]; e.oldest < before-s.behind[e.id] {
+				first = min(first, e.oldest)
+			}
 		}
 		if first >= before {
 			return flush()
 		}
-		from, to := first-first%hour, min(first-first%hour+hour, before)
+		from := first - first%hour
 		for i := range engines {
-			for e := &engines[i]; e.oldest < to; {
+			e := &engines[i]
+			for to := min(from+hour, before-s.behind[e.id]); e.oldest < to; {
 				c, next, err := s.packHour(ctx, e, from, to)
 				if err != nil {
 					return err
@@ -81,16 +85,33 @@ func (s *Store) compact(ctx context.Context, before int64, m *store.Maintained) 
 
 // staleEngine is an engine with rows to pack.
 type staleEngine struct {
-	id, oldest int64
-	layouts    []int64
+	id, oldest, newest int64 // times of its rows
+	layouts            []int64
 }
 
+// watchClocks notes which engines' clocks are behind, and by how much. They add to
+// hours that are long over for others, a wrong time zone does that, and these must not
+// be packed and folded anew for every few lines. What came since the last round tells
+// them from engines that ended.
+func (s *Store) watchClocks(engines []staleEngine, before int64) {
+	newest := make(map[int64]int64, len(engines))
+	clear(s.behind)
+	for _, e := range engines {
+		newest[e.id] = e.newest
+		if was, ok := s.newest[e.id]; ok && e.newest > was && before-e.newest > int64(closeAfter) {
+			s.behind[e.id] = before - e.newest
+		}
+	}
+	s.newest = newest
+}
+
+// stale finds the engines with rows from before a time.
 func (s *Store) stale(ctx context.Context, before int64) (out []staleEngine, err error) {
 	err = s.read(ctx, func(tx *sql.Tx) error {
 		return each(tx, func(scan scanner) error {
 			var engine, layout int64
-			var oldest sql.NullInt64
-			if err := scan(&engine, &layout, &oldest); err != nil {
+			var oldest, newest sql.NullInt64
+			if err := scan(&engine, &layout, &oldest, &newest); err != nil {
 				return err
 			}
 			if len(out) == 0 || out[len(out)-1].id != engine {
@@ -99,10 +120,11 @@ func (s *Store) stale(ctx context.Context, before int64) (out []staleEngine, err
 			e := &out[len(out)-1]
 			e.layouts = append(e.layouts, layout)
 			if oldest.Valid {
-				e.oldest = min(e.oldest, oldest.Int64)
+				e.oldest, e.newest = min(e.oldest, oldest.Int64), max(e.newest, newest.Int64)
 			}
 			return nil
-		}, `SELECT engine, layout, (SELECT min(time) FROM sample m WHERE m.engine = s.engine AND m.layout = s.layout) FROM stream s ORDER BY engine, layout`)
+		}, `SELECT engine, layout, (SELECT min(time) FROM sample m WHERE m.engine = s.engine AND m.layout = s.layout),
+			(SELECT max(time) FROM sample m WHERE m.engine = s.engine AND m.layout = s.layout) FROM stream s ORDER BY engine, layout`)
 	})
 	return slices.DeleteFunc(out, func(e staleEngine) bool { return e.oldest >= before }), err
 }

@@ -110,6 +110,37 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// An engine whose clock is eight hours behind takes the same forms at its own hours, so
+// no hour of it is packed and folded anew for every few lines; when it ends, all is
+// packed.
+func TestClockBehind(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), "test.db"), store.Options{})
+	const tick, late = 2 * int64(time.Minute), 8 * hour
+	for now := t0; now <= t0+13*hour/2; now += tick {
+		if _, err := s.Deliver(t.Context(), "node", lines(1, now, now+tick)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Maintain(t.Context(), time.Unix(0, now+late), store.Retention{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// It has got to 06:30 of its own time. As for others, three hours that ended more than
+	// an hour ago are folded, then there are three hours, and parts of the seventh.
+	wide, summed, rows := levels(t, s, 1)
+	if fmt.Sprint(wide, summed) != fmt.Sprint(map[int]int{levelPart: 5, levelHour: 3}, map[int]int{levelSome: 1}) || rows > 40 {
+		t.Errorf("wide blocks %v, others %v, %d rows", wide, summed, rows)
+	}
+	before := countSamples(t, s)
+	for range 2 { // it says no more
+		if _, err := s.Maintain(t.Context(), time.Unix(0, t0+13*hour/2+late), store.Retention{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, rows := levels(t, s, 1); rows != 0 || countSamples(t, s) != before {
+		t.Errorf("%d rows wait and %d samples are there; want none and %d", rows, countSamples(t, s), before)
+	}
+}
+
 // Packing the rows of many engines, which lie mixed, writes each page once or twice,
 // not once for every few engines: that took more than three times their room in the log.
 func TestPackingWritesLittle(t *testing.T) {

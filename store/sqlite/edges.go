@@ -77,21 +77,17 @@ func (e *edges) find(p *plan) ([]edge, error) {
 	if err != nil || !first.Valid {
 		return out, err
 	}
-	outside := func(o *edge) bool {
-		return o.found && (e.last && last.Int64 < o.time || !e.last && first.Int64 > o.time)
+	inside := func(o edge) bool {
+		return !o.found || e.last && last.Int64 >= o.time || !e.last && first.Int64 <= o.time
 	}
-	inHead := true
-	for i := range out {
-		inHead = inHead && outside(&out[i])
-	}
-	if inHead {
+	if !slices.ContainsFunc(out, inside) {
 		return out, nil
 	}
 	if err := e.wideEdges(p, out); err != nil {
 		return nil, err
 	}
 	for i := range out {
-		if outside(&out[i]) {
+		if !inside(out[i]) {
 			continue
 		}
 		if err := e.inBlocks(p.engine, p.columns[i].id, &out[i]); err != nil {

@@ -71,7 +71,9 @@ type Store struct {
 	active map[string]bool // uploads that somebody appends to right now
 	failed []int64         // blobs of failed transfers that could not be removed then
 
-	maintainMu sync.Mutex // one round at a time
+	maintainMu sync.Mutex      // one round at a time
+	newest     map[int64]int64 // times of engines' newest rows that waited in the last round
+	behind     map[int64]int64 // ns by which the clocks of engines are behind that still send
 
 	layoutMu sync.Mutex
 	layoutOf map[int64]*layout // by id; read so far
@@ -101,7 +103,7 @@ func Open(ctx context.Context, path string, opt store.Options) (*Store, error) {
 	// no harm.
 	unclean := logSize(abs) > 0
 
-	s := &Store{path: abs, opt: opt.WithDefaults(), now: time.Now, free: freeSpace, active: map[string]bool{}, layoutOf: map[int64]*layout{}}
+	s := &Store{path: abs, opt: opt.WithDefaults(), now: time.Now, free: freeSpace, active: map[string]bool{}, layoutOf: map[int64]*layout{}, behind: map[int64]int64{}}
 	s.foldAt.Store(s.logLimit())
 	if err := s.connect(); err != nil {
 		return nil, err
