@@ -85,17 +85,19 @@ var kernelClasses = [...]struct {
 }{
 	{"communication", []string{"nccl", "rccl", "allreduce", "all_reduce", "cross_device_reduce", "allgather", "all_gather",
 		"reduce_scatter", "reducescatter", "nvshmem", "deep_ep", "alltoall", "all_to_all", "moe_a2a"}},
-	{"copy", []string{"memcpy", "memset", "copybuffer", "direct_copy", "copy_kernel", "catarray", "fillfunctor", "copy_device"}},
+	{"copy", []string{"memcpy", "memset", "copybuffer", "direct_copy", "copy_kernel", "catarray", "fillfunctor", "copy_device",
+		"nchwtonhwc", "nhwctonchw", "batched_transpose"}},
 	{"attention", []string{"flash", "fmha", "attention", "attn", "mla_", "paged_", "prefillwithkv", "decodewithkv", "xqa", "unified_attention",
-		"reshape_and_cache", "concat_and_cache", "kv_cache", "rotary", "rope"}},
+		"reshape_and_cache", "concat_and_cache", "kv_cache", "kvcache", "rotary", "rope"}},
 	{"moe", []string{"moe", "expert", "topkgating", "topk_gating", "grouped_gemm", "group_gemm"}},
 	{"sampling", []string{"sampl", "softmax", "argmax", "topk", "top_k", "top_p", "topp", "multinomial", "radixsort", "radix_sort", "sort", "penalt"}},
-	{"norm", []string{"norm"}},
+	{"norm", []string{"norm", "bn_fw", "bn_bw", "gammabeta"}},
 	{"gemm", []string{"gemm", "matmul", "cutlass", "cublas", "nvjet", "_mm_", "wgmma", "cijk_", "xmma", "gemv", "splitk", "marlin", "machete",
-		"sm80_", "sm90_", "sm100_", "ampere_", "volta_", "hopper_", "turing_", "conv2d", "convolve", "winograd", "implicit_convolve"}},
+		"sm80_", "sm90_", "sm100_", "ampere_", "volta_", "hopper_", "turing_", "conv2d", "convolve", "winograd", "implicit_convolve",
+		"dgrad", "wgrad", "bmm_"}},
 	{"reduce", []string{"reduce", "scan", "cumsum"}},
 	{"elementwise", []string{"elementwise", "silu", "gelu", "activation", "act_and_mul", "quant", "triton_poi", "vectorized", "add_kernel",
-		"mul_kernel", "index", "embedding", "gather", "scatter", "where", "triton_"}},
+		"mul_kernel", "index", "embedding", "gather", "scatter", "where", "multi_tensor_apply", "triton_"}},
 }
 
 func kernelClass(name string) string {
