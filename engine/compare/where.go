@@ -35,6 +35,8 @@ func (b *builder) where() []Finding {
 		causes = slices.DeleteFunc(causes, func(it item) bool { return it.late })
 		for _, it := range slices.Concat(causes, steps, late) {
 			switch {
+			case slices.ContainsFunc(it.row.Cells[i].Qualifications, func(q Reason) bool { return q.Code == OtherSize }):
+				// A larger deployment has more of everything: that explains nothing.
 			case it.toward*way >= 0:
 				with = append(with, b.tellMore(it.row, i, it.share, it.more))
 			case isStepTime(it.row.Metric.Key) && it.row.Metric.Key != "avg_SPS" && it.toward > 0 && b.smallerBatches(i):

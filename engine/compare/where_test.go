@@ -2,8 +2,11 @@ package compare
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/engine/ledger"
 )
 
 // scale multiplies one series of all engines of a side.
@@ -92,4 +95,20 @@ func TestFigures(t *testing.T) {
 	f(Change(&Difference{Value: 3, Rel: 0.034}, "ms"), "+3.4 %")
 	f(Change(&Difference{Value: 3, Rel: math.NaN()}, "requests/s"), "+3.00 requests/s")
 	f(span(&Difference{Low: -3, High: 5}, 100, "ms"), "−3.00 … +5.00 %")
+}
+
+// TestWhereLeavesSizeOut: half as many engines have half of every sum; that is no cause.
+func TestWhereLeavesSizeOut(t *testing.T) {
+	rng := newRand(22)
+	a, b := steady.side(rng), steady.side(rng)
+	b.Engines, b.GPUs = b.Engines[:2], 2
+	table := compared(t, Options{}, a, b)
+	if c := row(t, table, "pending", "", "").Cells[1]; !c.Verdict.Evidenced() || !slices.Contains(codes(c.Qualifications), OtherSize) {
+		t.Fatalf("half of the pending sequences: %s %v", c.Verdict, codes(c.Qualifications))
+	}
+	for _, f := range table.Where {
+		if r := row(t, table, f.Key, f.Label, ""); r.Metric.Aggregate.Op == ledger.Sum {
+			t.Errorf("a sum of half as many engines explains: %s", f.Text.EN)
+		}
+	}
 }

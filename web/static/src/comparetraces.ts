@@ -13,7 +13,7 @@ import { notes, pairVerdict } from "./pairverdict";
 import { Standby, type Assets } from "./standby";
 import { getState, onState, setState } from "./state";
 import { startSwitches } from "./theme";
-import { compared, type Norm, type Side } from "./tracediff";
+import { compared, type Compared, type Norm, type Side } from "./tracediff";
 
 interface Config {
   assets: Assets;
@@ -83,7 +83,7 @@ function show(): void {
     button.setAttribute("aria-pressed", String(button.dataset["norm"] === c.norm));
   }
   byID("pair-norm").textContent =
-    c.stepless.length > 0 ? d.stepless(c.stepless.map((s) => s.toUpperCase()).join(", ")) : c.norm === "step" ? d.perStep(d.steps(c.by.a), d.steps(c.by.b)) : d.perTrace;
+    c.stepless.length > 0 ? d.stepless(c.stepless.map((s) => s.toUpperCase()).join(", ")) : c.norm === "step" ? d.perStep(d.steps(c.by.a), d.steps(c.by.b)) + cutSides(c) : d.perTrace;
   tables.show(c, pairName(ra.summary, rb.summary));
 }
 
@@ -124,6 +124,13 @@ for (const side of ["a", "b"] as const) {
     else void sides[side].choose({ kind: "kept", trace: { id: option.value, name: option.dataset["name"] || option.text, label: option.dataset["label"] ?? "" } });
   });
 }
+
+/** Says which sides' GPU sums are divided by a step less. */
+function cutSides(c: Compared): string {
+  const cut = (["a", "b"] as const).filter((side) => c.byGPU[side] !== c.by[side]);
+  return cut.map((side) => d.gpuSteps(side.toUpperCase(), d.steps(c.byGPU[side]))).join("");
+}
+
 for (const button of document.querySelectorAll<HTMLElement>("[data-norm]")) {
   button.addEventListener("click", () => {
     setState("norm", button.dataset["norm"] === "trace" ? "trace" : null, true);

@@ -37,6 +37,18 @@ test("sums are divided by the side's own steps with a batch", () => {
   assert.deepEqual(kernelRows(compared(a, b, "trace"))[0]!.total, { a: 4000, b: 3000, delta: -1000, rel: -250_000 });
 });
 
+test("GPU work of a step that the file has not is not divided by", () => {
+  const kernel = [{ name: "k", class: "gemm", total_ns: 7000, count: 7, max_ns: 0, mean_ns: 0, graph_count: 0 }];
+  const phases = [{ name: "deepinfer:schedule", group: "scheduling", total_ns: 800, self_ns: 800, count: 8 }];
+  const health = { warnings: [{ code: "last_step_cut", message: "", count: 1, offset: null }] };
+  const whole = summary({ steps: steps(8), kernels: kernel, phases, devices: [{ ...device, busy_ns: 7000 }] });
+  const c = compared(whole, { ...whole, health } as unknown as Summary, "step");
+  // 7,000 ns are those of 7 steps where the eighth is not in the file; the CPU's 800 ns are of all 8.
+  assert.deepEqual(kernelRows(c)[0]!.total, { a: 875, b: 1000, delta: 125, rel: 142_857 });
+  assert.equal(gpuRows(c).find((r) => r.id === "busy_ns")!.total.b, 1000);
+  assert.deepEqual(phaseRows(c)[0]!.total, { a: 100, b: 100, delta: 0, rel: 0 });
+});
+
 test("a side without steps makes whole traces compare, and is named", () => {
   const c = compared(summary({ steps: steps(3) }), summary({}), "step");
   assert.deepEqual([c.norm, c.by, c.stepless], ["trace", { a: 1, b: 1 }, ["b"]]);

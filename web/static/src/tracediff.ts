@@ -55,12 +55,23 @@ export function batches(s: Summary): number {
   return s.steps.filter((step) => step.kind !== "idle").length;
 }
 
+/**
+ * What GPU sums are divided by: where the capture ended before the last step's GPU work ran, as it always does with
+ * overlapped scheduling, there is work of one step less.
+ */
+export function gpuBatches(s: Summary): number {
+  const cut = s.health?.warnings.some((w) => w.code === "last_step_cut") ?? false;
+  return Math.max(0, batches(s) - (cut ? 1 : 0));
+}
+
 export interface Compared {
   a: Summary;
   b: Summary;
   norm: Norm;
   /** What sums are divided by. */
   by: { a: number; b: number };
+  /** The same for GPU work. */
+  byGPU: { a: number; b: number };
   /** Why whole traces are compared though steps were asked for: the sides without steps. */
   stepless: Side[];
   hasGPU: { a: boolean; b: boolean };
@@ -76,6 +87,7 @@ export function compared(a: Summary, b: Summary, wanted: Norm): Compared {
     b,
     norm,
     by: norm === "step" ? steps : { a: 1, b: 1 },
+    byGPU: norm === "step" ? { a: gpuBatches(a), b: gpuBatches(b) } : { a: 1, b: 1 },
     stepless: wanted === "step" ? stepless : [],
     hasGPU: { a: recordedGPU(a), b: recordedGPU(b) },
   };
@@ -95,16 +107,16 @@ interface Sums {
   count: number;
 }
 
-/** Joins both sides by id. has: whether a side recorded such things at all. */
-function join(c: Compared, a: Map<string, Sums>, b: Map<string, Sums>, has: { a: boolean; b: boolean }): DiffRow[] {
+/** Joins both sides by id. has: whether a side recorded such things at all; by: what sums are divided by. */
+function join(a: Map<string, Sums>, b: Map<string, Sums>, has: { a: boolean; b: boolean }, by: { a: number; b: number }): DiffRow[] {
   const both = has.a && has.b;
   const rows: DiffRow[] = [];
   for (const id of new Set([...a.keys(), ...b.keys()])) {
     const x = a.get(id);
     const y = b.get(id);
-    const figure = (of: (s: Sums) => number | null, by: { a: number; b: number }): Pair => {
-      const va = x === undefined ? null : over(of(x), by.a);
-      const vb = y === undefined ? null : over(of(y), by.b);
+    const figure = (of: (s: Sums) => number | null, parts: { a: number; b: number }): Pair => {
+      const va = x === undefined ? null : over(of(x), parts.a);
+      const vb = y === undefined ? null : over(of(y), parts.b);
       // Absent beside recorded ones is none of it, so all of the other side's is the difference.
       return { a: va, b: vb, ...(both ? difference(x === undefined ? 0 : va, y === undefined ? 0 : vb) : { delta: null, rel: null }) };
     };
@@ -114,8 +126,8 @@ function join(c: Compared, a: Map<string, Sums>, b: Map<string, Sums>, has: { a:
       id,
       name,
       group,
-      total: figure((s) => s.total, c.by),
-      self: figure((s) => s.self, c.by),
+      total: figure((s) => s.total, by),
+      self: figure((s) => s.self, by),
       count: figure((s) => s.count, { a: 1, b: 1 }),
       mean,
       only: x === undefined ? "b" : y === undefined ? "a" : null,
@@ -154,28 +166,28 @@ export function phaseRows(c: Compared): DiffRow[] {
     const name = (p: Phase) => (stepNames.has(p.name) ? pattern(p.name) : p.name);
     return byID<Phase>(s.phases, name, (p) => ({ name: name(p), group: p.group, total: p.total_ns, self: p.self_ns, count: p.count }));
   };
-  return join(c, of(c.a), of(c.b), { a: c.a.phases.length > 0, b: c.b.phases.length > 0 });
+  return join(of(c.a), of(c.b), { a: c.a.phases.length > 0, b: c.b.phases.length > 0 }, c.by);
 }
 
 /** Kernels by name, grouped by class: names differ between engines and builds, what they do does not. */
 export function kernelRows(c: Compared): DiffRow[] {
   const of = (s: Summary) =>
     byID<Kernel>(s.kernels, (k) => k.name, (k) => ({ name: k.name, group: k.class, total: k.total_ns, self: null, count: k.count }));
-  return join(c, of(c.a), of(c.b), c.hasGPU);
+  return join(of(c.a), of(c.b), c.hasGPU, c.byGPU);
 }
 
 /** Kernels summed by class. */
 export function classRows(c: Compared): DiffRow[] {
   const of = (s: Summary) =>
     byID<Kernel>(s.kernels, (k) => k.class, (k) => ({ name: k.class, group: "", total: k.total_ns, self: null, count: k.count }));
-  return join(c, of(c.a), of(c.b), c.hasGPU);
+  return join(of(c.a), of(c.b), c.hasGPU, c.byGPU);
 }
 
 /** Phases summed by group, own time, which adds up. */
 export function groupRows(c: Compared): DiffRow[] {
   const of = (s: Summary) =>
     byID<Phase>(s.phases, (p) => p.group, (p) => ({ name: p.group, group: "", total: p.self_ns, self: p.self_ns, count: p.count }));
-  return join(c, of(c.a), of(c.b), { a: c.a.phases.length > 0, b: c.b.phases.length > 0 });
+  return join(of(c.a), of(c.b), { a: c.a.phases.length > 0, b: c.b.phases.length > 0 }, c.by);
 }
 
 /** Communication by operation and group size. */
@@ -186,7 +198,7 @@ export function collectiveRows(c: Compared): DiffRow[] {
       (x) => `${x.name} ${x.group_size ?? ""}`,
       (x) => ({ name: x.group_size === null ? x.name : `${x.name} × ${x.group_size}`, group: "", total: x.total_ns, self: null, count: x.count }),
     );
-  return join(c, of(c.a), of(c.b), c.hasGPU);
+  return join(of(c.a), of(c.b), c.hasGPU, c.byGPU);
 }
 
 /** The GPU's time over all of a trace's devices. */
@@ -195,7 +207,7 @@ export const gpuFigures = ["busy_ns", "compute_ns", "exposed_comm_ns", "copy_ns"
 export function gpuRows(c: Compared): DiffRow[] {
   return gpuFigures.map((key) => {
     const of = (s: Summary, side: Side) =>
-      c.hasGPU[side] ? over(s.devices.reduce((sum, d) => sum + (d[key] ?? 0), 0), c.by[side]) : null;
+      c.hasGPU[side] ? over(s.devices.reduce((sum, d) => sum + (d[key] ?? 0), 0), c.byGPU[side]) : null;
     return { id: key, name: key, group: "", total: pair(of(c.a, "a"), of(c.b, "b")), self: none, count: none, mean: none, only: null };
   });
 }
