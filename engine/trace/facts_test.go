@@ -120,6 +120,18 @@ func TestPreview(t *testing.T) {
 	}
 }
 
+// A preview is made many times: names without end must not make it grow.
+func TestPreviewOfManyNames(t *testing.T) {
+	p := read(t, []byte(repeat(maxPreview+500, func(i int) string { return annotation("step[DECODE bs="+num(i)+"]", num(i+1), "1") })))
+	var got struct{ Phases, Shapes []struct{ Name string } }
+	if err := json.Unmarshal(p.AppendPreview(nil), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Phases) != maxPreview || len(got.Shapes) != maxPreview {
+		t.Errorf("%d phases and %d shapes, want %d of each", len(got.Phases), len(got.Shapes), maxPreview)
+	}
+}
+
 func TestErrorsAsJSON(t *testing.T) {
 	for want, err := range map[string]error{
 		`{"code":"zip","error":"what \"x\"","hint":"do this","near":"<b>","offset":7}`: &Error{Code: "zip", What: `what "x"`, Hint: "do this", Near: "<b>", Offset: 7},

@@ -1,7 +1,10 @@
 package trace
 
+// maxPreview is how many names a preview lists: it is made again and again while reading.
+const maxPreview = 2000
+
 // AppendPreview appends JSON of what was read so far to b: counts, and the annotations and
-// batch shapes with their sums. It is cheap enough to be asked for while reading goes on.
+// batch shapes with their sums, of the first maxPreview names met. It is cheap enough to be asked for while reading goes on.
 func (p *Partial) AppendPreview(b []byte) []byte {
 	w := &writer{b: b}
 	w.open('{')
@@ -9,14 +12,15 @@ func (p *Partial) AppendPreview(b []byte) []byte {
 	w.int("json_bytes", p.jsonBytes)
 	w.int("events", p.events)
 	w.int("slices", p.slices)
-	list(w, "phases", p.annotations.list, func(a *nameAgg) {
+	names := p.annotations.list[:min(len(p.annotations.list), maxPreview)]
+	list(w, "phases", names, func(a *nameAgg) {
 		w.str("name", p.names.str(a.name))
 		w.int("count", a.count)
 		w.int("total_ns", a.total)
 		w.int("max_ns", a.max)
 	})
 	w.array("shapes", func() {
-		for _, a := range p.annotations.list {
+		for _, a := range names {
 			x := parseStepName(p.names.str(a.name))
 			if x.source == "" || a.count == 0 {
 				continue
