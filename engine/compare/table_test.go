@@ -65,6 +65,9 @@ func TestFairness(t *testing.T) {
 	// Longer by a half: above 20 %.
 	f(map[string]float64{"completion_TPS": gain, "avg_output_length": 1.5}, Unfair, "avg_output_length", "under heavier load")
 	f(map[string]float64{"completion_TPS": gain, "avg_output_length": 1.1, "avg_input_length": 0.9}, Qualified, "avg_output_length", "under other load")
+	// Shared prefixes: hits go from 50 to 60 %, 10 points, or to 75 %, 25 points; the limits are 2 and 15.
+	f(map[string]float64{"completion_TPS": gain, "prefill_caching_rate": 1.2}, Qualified, "prefill_caching_rate", "under lighter load")
+	f(map[string]float64{"completion_TPS": gain, "prefill_caching_rate": 1.5}, Unfair, "prefill_caching_rate", "under lighter load")
 	// Half of the arrivals, finished and aborted counters rise half as fast, with fewer in the system.
 	f(map[string]float64{"completion_TPS": 0.6, "finished": 0.5, "aborted": 0.5, "running": 0.5, "pending": 0.5}, Unfair, arrivalRate, "under lighter load")
 	// The same with as many in the system: clients that wait for answers, so no objection.
