@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -202,6 +203,9 @@ func (c *CompareCmd) ask(ctx context.Context) (*compare.Table, error) {
 		}
 		q.Add("c", s.String())
 	}
+	for _, key := range c.Metric {
+		q.Add("metric", key)
+	}
 	if c.Per != "" {
 		q.Set("per", c.Per)
 	}
@@ -222,25 +226,36 @@ func (c *CompareCmd) ask(ctx context.Context) (*compare.Table, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		why, _ := io.ReadAll(io.LimitReader(resp.Body, 2000)) // the status says enough if this fails
-		return nil, fmt.Errorf("%s answers %s: %s", base.Redacted(), resp.Status, plain(strings.TrimSpace(string(why))))
+		return nil, refusedBy(base, resp, c.Lang)
 	}
 	t, err := compare.ReadJSON(resp.Body)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", base.Redacted(), err)
 	}
-	c.keepOnly(t)
 	return t, nil
 }
 
-// keepOnly leaves the rows of the metrics that were asked for: a server's table has all.
-func (c *CompareCmd) keepOnly(t *compare.Table) {
-	if len(c.Metric) == 0 {
-		return
+// refusedBy tells a server's refusal in a language; a proxy's answer is none of ours and
+// is shown as it came.
+func refusedBy(base *url.URL, resp *http.Response, lang string) error {
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // the status says enough if this fails
+	type words struct {
+		Error string `json:"error"`
+		Hint  string `json:"hint"`
 	}
-	for i := range t.Groups {
-		g := &t.Groups[i]
-		g.Rows = slices.DeleteFunc(g.Rows, func(r compare.Row) bool { return !slices.Contains(c.Metric, r.Metric.Key) })
+	var said struct {
+		words
+		ZH words `json:"zh"`
 	}
-	t.Groups = slices.DeleteFunc(t.Groups, func(g compare.Group) bool { return len(g.Rows) == 0 })
+	if err := json.Unmarshal(text, &said); err != nil || said.Error == "" {
+		return fmt.Errorf("%s answers %s: %s", base.Redacted(), resp.Status, plain(strings.TrimSpace(string(text[:min(len(text), 300)]))))
+	}
+	w := said.words
+	if lang == "zh" && said.ZH.Error != "" {
+		w = said.ZH
+	}
+	if w.Hint == "" {
+		return errors.New(plain(w.Error))
+	}
+	return fmt.Errorf("%s; %s", plain(w.Error), plain(w.Hint))
 }

@@ -123,3 +123,23 @@ func TestCompareAsksServer(t *testing.T) {
 		t.Errorf("without a token: exit %d, %s", got, stderr.String())
 	}
 }
+
+// TestCompareTellsTheServersRefusal: in words and in the language asked for, not as JSON.
+func TestCompareTellsTheServersRefusal(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got := r.URL.Query()["metric"]; len(got) != 2 || got[1] != "avg_SPS" {
+			t.Errorf("metrics %v, want the two that were asked for", got)
+		}
+		w.WriteHeader(http.StatusNotFound)
+		w.Write([]byte(`{"error":"a column is not there","hint":"see the fleet","zh":{"error":"有一列不存在","hint":"见集群页面"}}`))
+	}))
+	defer server.Close()
+	for lang, want := range map[string]string{"en": "stepscope: a column is not there; see the fleet\n", "zh": "stepscope: 有一列不存在; 见集群页面\n"} {
+		var stdout, stderr bytes.Buffer
+		got := run(t.Context(), []string{"compare", "fast", "gone", "--server", server.URL, "--lang", lang, "--metric", "completion_TPS,avg_SPS"},
+			&IO{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
+		if got != exitFailure || stderr.String() != want {
+			t.Errorf("%s: exit %d, %q, want %q", lang, got, stderr.String(), want)
+		}
+	}
+}
