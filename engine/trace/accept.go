@@ -69,7 +69,10 @@ func (r *Reader) acceptSlice(b []byte, off int64) {
 	cat.count++
 	cat.total = satAdd(cat.total, dur)
 	cls := cat.class
-	tr := p.tracks.index(p.names, ev.pid, ev.tid)
+	tr := p.tracks.recent
+	if !p.tracks.isRecent(ev) {
+		tr = p.tracks.index(p.names, ev.pid, ev.tid)
+	}
 	nf := p.names.flags[ev.name]
 	if cls == clsOther {
 		switch {

@@ -79,10 +79,8 @@ type categories struct {
 const maxCategories = 4096
 
 func (c *categories) index(n *names, id nameID) uint16 {
-	if int(id) < len(c.of) {
-		if i := c.of[id]; i != 0 {
-			return i - 1
-		}
+	if int(id) < len(c.of) && c.of[id] != 0 {
+		return c.of[id] - 1
 	}
 	return c.add(n, id)
 }

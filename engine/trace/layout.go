@@ -20,7 +20,7 @@ type layout struct {
 type layoutStep struct {
 	lit   literal // before the value, with a string's opening quote
 	field field
-	last  memo // the value that was read last: categories, pids and tids repeat
+	last  memo // the value that was read last: categories, pids and tids repeat, and the first digits of times
 }
 
 // literal is a piece of text, padded for word loads. Its first two words lie ready with
@@ -167,29 +167,25 @@ func (r *Reader) parseFast(b []byte, i, w int) int {
 	if w-i < maxLiteral+16 {
 		return 0
 	}
-	p := unsafe.Pointer(unsafe.SliceData(b))
-	for k := range r.layouts {
-		l := &r.layouts[k].steps[0].lit
-		if l.at(p, i) && (l.n <= 16 || l.rest(p, i)) {
-			if e := r.parseBy(r.layouts[k], b, i, w); e > 0 {
-				if k > 0 {
-					r.layouts[0], r.layouts[k] = r.layouts[k], r.layouts[0]
-				}
-				return e
+	for k, l := range r.layouts {
+		if e := r.parseBy(l, b, i, w); e > 0 {
+			if k > 0 {
+				r.layouts[0], r.layouts[k] = l, r.layouts[0]
 			}
+			return e
 		}
 	}
 	return 0
 }
 
-// parseBy reads the event at b[i] by the layout l, whose first literal fits.
+// parseBy reads the event at b[i] by the layout l, and returns the index behind it; 0 if it does not fit.
 func (r *Reader) parseBy(l *layout, b []byte, i, w int) int {
 	p := unsafe.Pointer(unsafe.SliceData(b))
 	ev := &r.ev
 	*ev = event{ph: l.ph, hasKeys: true}
 	for k := range l.n {
 		s := &l.steps[k&(maxSteps-1)]
-		if i+s.lit.n+32 > w || k > 0 && !(s.lit.at(p, i) && (s.lit.n <= 16 || s.lit.rest(p, i))) {
+		if i+s.lit.n+32 > w || !s.lit.at(p, i) || s.lit.n > 16 && !s.lit.rest(p, i) {
 			return 0
 		}
 		i += s.lit.n
@@ -221,7 +217,7 @@ func (r *Reader) parseBy(l *layout, b []byte, i, w int) int {
 			ev.name = id
 			i = e
 		case fieldTs, fieldDur:
-			v, n := fastMicros(p, i)
+			v, n := s.micros(p, i)
 			if n == 0 {
 				return 0
 			}
@@ -301,11 +297,20 @@ func fastInt(p unsafe.Pointer, i int) (v int64, n int) {
 	return int64(u), n
 }
 
-// fastMicros reads the digits at p[i] as microseconds with up to three decimals, into ns;
-// n is their length, 0 for anything longer or other. A number that goes on (more decimals,
-// an exponent) is noticed by the literal that must follow. It begins like fastInt: a call less.
-func fastMicros(p unsafe.Pointer, i int) (ns int64, n int) {
-	u, n := digits8(p, i)
+// micros reads the digits at p[i] as microseconds with up to three decimals, into ns; n is
+// their length, 0 for anything longer or other. A number that goes on (more decimals, an
+// exponent) is noticed by the literal that must follow. The first eight digits of a time are
+// mostly those of the one before.
+func (s *layoutStep) micros(p unsafe.Pointer, i int) (ns int64, n int) {
+	x := *(*uint64)(unsafe.Add(p, i))
+	var u uint64
+	if x == s.last.w0 && s.last.n == 8 {
+		u, n = uint64(s.last.v), 8
+	} else if u, n = digits8(p, i); n == 8 {
+		s.last.w0, s.last.v, s.last.n = x, int64(u), 8
+	} else if n == 0 {
+		return 0, 0
+	}
 	if n == 8 {
 		t, k := digits8(p, i+8)
 		u, n = u*pow10[k]+t, n+k
@@ -314,7 +319,7 @@ func fastMicros(p unsafe.Pointer, i int) (ns int64, n int) {
 		}
 	}
 	v := int64(u)
-	if n == 0 || *(*byte)(unsafe.Add(p, i+n)) != '.' {
+	if *(*byte)(unsafe.Add(p, i+n)) != '.' {
 		return v * 1000, n
 	}
 	d, k := digits8(p, i+n+1)

@@ -103,6 +103,9 @@ type tracks struct {
 	at     map[[2]ident]uint32
 	last   [64]trackHit
 	capped bool
+
+	recent           uint32 // the last one asked for: threads' events stand together
+	lastPID, lastTID ident
 }
 
 type trackHit struct {
@@ -111,15 +114,22 @@ type trackHit struct {
 	ok       bool
 }
 
+// isRecent reports whether an event is of the track that was asked for last.
+func (t *tracks) isRecent(ev *event) bool {
+	return ev.tid.v == t.lastTID.v && ev.pid.v == t.lastPID.v && ev.tid.kind == t.lastTID.kind && ev.pid.kind == t.lastPID.kind && len(t.list) > 0
+}
+
 func (t *tracks) index(n *names, pid, tid ident) uint32 {
+	t.lastPID, t.lastTID = pid, tid
 	h := &t.last[(uint64(pid.v)*31+uint64(tid.v)^uint64(tid.v)>>7)&63]
 	// Field by field: comparing the structs is a call.
 	if h.ok && h.tid.v == tid.v && h.pid.v == pid.v && h.tid.kind == tid.kind && h.pid.kind == pid.kind {
+		t.recent = h.idx
 		return h.idx
 	}
-	i := t.find(n, [2]ident{pid, tid})
-	*h = trackHit{pid, tid, i, true}
-	return i
+	t.recent = t.find(n, [2]ident{pid, tid})
+	*h = trackHit{pid, tid, t.recent, true}
+	return t.recent
 }
 
 func (t *tracks) find(n *names, key [2]ident) uint32 {
