@@ -246,3 +246,20 @@ func TestOverlap(t *testing.T) {
 func quiet() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 }
+
+// An event that names its engine and says no more, such as that of a capture, leaves what is known of it.
+func TestRosterKeepsWhatItKnows(t *testing.T) {
+	r := newRoster(newBatcher(&Options{Log: quiet(), Config: &config.Config{Name: "c"}}, nil))
+	key := store.EngineKey{Deployment: "d", Name: "rank0"}
+	for _, info := range []store.EngineInfo{
+		{EngineKey: key, Kind: "deepinfer", Host: "h", Rank: 0, GPU: 3},
+		{EngineKey: key, Rank: -1, GPU: -1},
+	} {
+		if err := r.Put(t.Context(), &store.Batch{Engines: []store.EngineInfo{info}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, ok := r.engine(key); !ok || s.info.Kind != "deepinfer" || s.info.GPU != 3 || s.info.Host != "h" {
+		t.Errorf("%+v", s.info)
+	}
+}

@@ -57,7 +57,9 @@ func (r *roster) note(b *store.Batch) {
 			s = &seen{rates: map[*store.Column]int{}}
 			r.engines[info.EngineKey] = s
 		}
-		s.info, of[i] = info, s
+		if of[i] = s; info.Kind != "" || s.info.Name == "" { // an event's engine may be no more than its name
+			s.info = info
+		}
 	}
 	for i := range b.Rows {
 		row := &b.Rows[i]

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -32,7 +33,11 @@ const childEnv = "STEPSCOPE_TEST_COLLECTOR"
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(childEnv); mode != "" {
-		if err := beCollector(mode); err != nil {
+		be := beCollector
+		if mode == "lock" {
+			be = func(string) error { return holdLock(os.Getenv("CHILD_DB")) }
+		}
+		if err := be(mode); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -49,7 +54,7 @@ func beCollector(mode string) error {
 	if err != nil {
 		return err
 	}
-	link := &faulty{Link: to}
+	link := &faulty{Link: to, tally: os.Getenv(tallyEnv)}
 	link.last.Store(time.Now().UnixNano())
 	pace := hurry{poll: 3 * time.Millisecond, batch: 10 * time.Millisecond, retry: 50 * time.Millisecond}
 	switch mode {
@@ -102,7 +107,7 @@ func destination(ctx context.Context, to string) (wire.Link, func() error, error
 	done := make(chan error, 1)
 	go func() { done <- link.Run(forwarding) }()
 	return link, func() error {
-		for range 100 { // until the server has all of it
+		for range 6000 { // until the server has all of it
 			if s.Stats().Batches == 0 {
 				break
 			}
@@ -122,6 +127,31 @@ type faulty struct {
 	faults bool
 	last   atomic.Int64 // when a batch was stored last, ns
 	rows   atomic.Int64 // stored
+	tally  string       // a file with a line for each time that the disk was full
+}
+
+// tallyEnv names that file.
+const tallyEnv = "STEPSCOPE_TEST_TALLY"
+
+// full counts a batch that found no room. The file is appended to when there is room again: the disk is "full" for a
+// moment only. A kill before that costs the test one of its proofs and nothing else.
+func (f *faulty) full(err error) {
+	// A file that may not grow is an I/O error to SQLite, whose text is all that is left of it.
+	isFull := errors.Is(err, store.ErrDiskFull) || errors.Is(err, syscall.EFBIG) || strings.Contains(err.Error(), "disk I/O error")
+	if f.tally == "" || !isFull {
+		return
+	}
+	for range 20 {
+		file, err := os.OpenFile(f.tally, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return
+		}
+		_, err = file.WriteString("full\n")
+		if errors.Join(err, file.Close()) == nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 var errFault = errors.New("a fault that was asked for")
@@ -131,6 +161,7 @@ func (f *faulty) Deliver(ctx context.Context, collector string, b *store.Batch) 
 		return errFault
 	}
 	if err := f.Link.Deliver(ctx, collector, b); err != nil {
+		f.full(err)
 		return err
 	}
 	f.last.Store(time.Now().UnixNano())
@@ -153,6 +184,8 @@ func fullDisk(db string) {
 		size := int64(1 << 20)
 		if info, err := os.Stat(db + "-wal"); err == nil {
 			size = info.Size()
+		} else if strings.HasPrefix(db, "url=") {
+			size = largest(filepath.Join(filepath.Dir(os.Getenv("CHILD_LOGS")), "spool"))
 		}
 		full := was
 		full.Cur = uint64(rand.Int64N(size + 1))
@@ -162,18 +195,52 @@ func fullDisk(db string) {
 	}
 }
 
+// largest is the size of the largest file in a folder.
+func largest(dir string) (size int64) {
+	list, _ := os.ReadDir(dir) // not there yet: 0
+	for _, e := range list {
+		if info, err := e.Info(); err == nil {
+			size = max(size, info.Size())
+		}
+	}
+	return size
+}
+
 // walWriteLock is the byte of the shared-memory file that SQLite locks to write: 120, as its file format says.
 const walWriteLock = 120
 
-// lockWriter keeps everybody else from writing to a database, as another process in a transaction does, until it is released.
-func lockWriter(t *testing.T, db string) (release func()) {
+// lockWriter keeps every other process from writing to a database, as one in a transaction does, until it is released. locked
+// is false when there is none yet, or somebody writes just now.
+func lockWriter(db string) (release func(), locked bool, err error) {
 	f, err := os.OpenFile(db+"-shm", os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return func() {}, false, nil
+	}
 	if err != nil {
-		return func() {} // not open yet
+		return nil, false, err
 	}
 	lock := syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart, Start: walWriteLock, Len: 1}
-	if err := syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &lock); err != nil && !errors.Is(err, syscall.EAGAIN) {
-		t.Errorf("locking the database: %v", err)
+	for range 50 {
+		err = syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &lock)
+		if !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EACCES) {
+			break
+		}
+		time.Sleep(time.Millisecond)
 	}
-	return func() { f.Close() }
+	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) {
+		return func() { f.Close() }, false, nil
+	}
+	return func() { f.Close() }, err == nil, err
+}
+
+// holdLock is the mode "lock" of this program: it locks a database that another process serves, and says so.
+func holdLock(db string) error {
+	release, locked, err := lockWriter(db)
+	if err != nil || !locked {
+		return err
+	}
+	time.Sleep(time.Duration(100+rand.IntN(300)) * time.Millisecond)
+	release()
+	fmt.Println("locked")
+	return nil
 }

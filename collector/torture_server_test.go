@@ -3,13 +3,14 @@
 package collector
 
 import (
-	"context"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,47 +38,108 @@ func (s *shaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler) // done, but nobody hears of it
 }
 
-// The same over HTTP: the server goes away again and again, and the collector with its spool is killed meanwhile.
+// service is a server that can be stopped and started again at its address, with its database.
+type service struct {
+	t     *testing.T
+	path  string
+	addr  string
+	front shaky
+	db    *sqlite.Store
+	hub   *web.Hub
+	http  *http.Server
+}
+
+func (s *service) start() {
+	s.t.Helper()
+	var err error
+	if s.db, err = sqlite.Open(s.t.Context(), s.path, store.Options{}.WithDefaults()); err != nil {
+		s.t.Fatal(err)
+	}
+	s.hub = web.NewHub(s.db, web.HubOptions{PollWait: 50 * time.Millisecond})
+	server, err := web.New(web.Config{Store: s.db, Hub: s.hub, Assets: web.Built(), Addr: netip.MustParseAddr("127.0.0.1"), Log: quiet()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.front.Handler = server.Handler()
+	listener, err := net.Listen("tcp", s.addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.addr = listener.Addr().String()
+	s.http = &http.Server{Handler: &s.front}
+	go func(h *http.Server) { _ = h.Serve(listener) }(s.http) // its end is the server's
+}
+
+func (s *service) stop() {
+	s.t.Helper()
+	s.hub.Stop()
+	// Nobody is waited for: what is under way breaks off.
+	if err := s.http.Close(); err != nil {
+		s.t.Error(err)
+	}
+	if err := s.db.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// The same over HTTP: the server goes away again and again, in the long form once for minutes, its database is locked by
+// another process, and the collector with its spool is killed meanwhile, on a disk that is full at times.
 func TestTortureServer(t *testing.T) {
 	w := newWorld(t)
-	path := filepath.Join(w.dir, "s.db")
-	db, err := sqlite.Open(t.Context(), path, store.Options{}.WithDefaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	hub := web.NewHub(db, web.HubOptions{PollWait: 50 * time.Millisecond})
-	server, err := web.New(web.Config{Store: db, Hub: hub, Assets: web.Built(), Addr: netip.MustParseAddr("127.0.0.1"), Log: quiet()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &shaky{Handler: server.Handler()}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	front := &http.Server{Handler: s, ErrorLog: nil}
-	go func() { _ = front.Serve(listener) }() // its end is the listener's
-	url := "http://" + listener.Addr().String()
-
+	s := &service{t: t, path: filepath.Join(w.dir, "s.db"), addr: "127.0.0.1:0"}
+	s.start()
+	url := "url=http://" + s.addr
 	n := kills(t)
+	long := os.Getenv(tortureEnv) != ""
 	finish := w.start()
-	for i := range n {
-		c := w.child("url="+url, "faults")
-		s.away.Store(i%3 == 1)
+	locks := 0
+	for i := 0; i < n || !w.proved(locks) && i < 10*n; i++ {
+		c := w.child(url, "faults")
+		s.front.away.Store(i%3 == 1)
+		if i%3 == 2 && w.lock(s.path) {
+			locks++
+		}
 		time.Sleep(time.Duration(20+w.random.IntN(300)) * time.Millisecond)
-		s.away.Store(i%3 == 2 && w.random.IntN(2) == 0)
+		s.front.away.Store(i%3 == 2 && w.random.IntN(2) == 0)
 		time.Sleep(time.Duration(w.random.IntN(150)) * time.Millisecond)
 		w.kill(c)
+		switch {
+		case long && i == n/2:
+			w.absence(s, url, 125*time.Second)
+		case i%(n/2+1) == n/4: // a few times
+			w.absence(s, url, time.Second)
+		}
 	}
 	finish()
-	s.away.Store(false)
-	w.drain("url=" + url)
-	hub.Stop()
-	if err := front.Shutdown(context.Background()); err != nil {
-		t.Error(err)
+	s.front.away.Store(false)
+	w.drain(url)
+	s.stop()
+	w.report(n, w.compare(s.path))
+	w.happened(locks)
+}
+
+// absence stops the server for a time, in which the collector is killed now and then and the logs are rotated.
+func (w *world) absence(s *service, url string, d time.Duration) {
+	w.t.Helper()
+	s.stop()
+	began, turns, lives := time.Now(), w.turned.Load(), 0
+	for time.Since(began) < d {
+		c := w.child(url, "faults")
+		time.Sleep(min(d, time.Duration(500+w.random.IntN(4000))*time.Millisecond))
+		w.kill(c)
+		lives++
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
+	w.t.Logf("the server was away for %s: %d rotations, %d collectors killed", time.Since(began).Round(time.Second), w.turned.Load()-turns, lives)
+	s.start()
+}
+
+// lock has another process lock the server's database for a moment.
+func (w *world) lock(db string) bool {
+	w.t.Helper()
+	c := w.command(db, "lock")
+	out, err := c.Output()
+	if err != nil {
+		w.t.Fatalf("locking: %v", err)
 	}
-	w.report(n, w.compare(path))
+	return strings.HasPrefix(string(out), "locked")
 }

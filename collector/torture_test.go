@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ type world struct {
 	lines  []written
 	logs   []*logWriter
 	failed error
-	turns  int // rotations
+	turned atomic.Int64 // rotations
 }
 
 // written is a line as the engine gave it.
@@ -199,7 +200,7 @@ func (w *world) run(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			w.turns++
+			w.turned.Add(1)
 		}
 		time.Sleep(time.Duration(random.IntN(8)) * time.Millisecond)
 	}
@@ -214,11 +215,18 @@ func TestTorture(t *testing.T) {
 	db := filepath.Join(w.dir, "s.db")
 	n := kills(t)
 	finish := w.start()
-	for i := range n {
+	locks := 0
+	for i := 0; i < n || !w.proved(locks) && i < 10*n; i++ {
 		c := w.child(db, "faults")
 		if i%4 == 3 {
 			time.Sleep(time.Duration(w.random.IntN(30)) * time.Millisecond)
-			release := lockWriter(t, db)
+			release, locked, err := lockWriter(db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if locked {
+				locks++
+			}
 			time.Sleep(time.Duration(w.random.IntN(300)) * time.Millisecond)
 			release()
 		}
@@ -228,7 +236,32 @@ func TestTorture(t *testing.T) {
 	finish()
 	w.drain(db)
 	w.report(n, w.compare(db))
+	w.happened(locks)
 }
+
+// happened checks that what the test is about did happen.
+func (w *world) happened(locks int) {
+	w.t.Helper()
+	full := w.fulls()
+	w.t.Logf("the disk was full for %d batches, the database locked %d times", full, locks)
+	if full == 0 || locks == 0 || w.turned.Load() == 0 {
+		w.t.Errorf("a full disk %d times, a locked database %d times, %d rotations: each must happen", full, locks, w.turned.Load())
+	}
+}
+
+// proved says whether all kinds of faults have happened.
+func (w *world) proved(locks int) bool { return locks > 0 && w.turned.Load() > 0 && w.fulls() > 0 }
+
+// fulls is how often a batch found a full disk.
+func (w *world) fulls() int {
+	text, err := os.ReadFile(w.tally())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.t.Fatal(err)
+	}
+	return bytes.Count(text, []byte("full"))
+}
+
+func (w *world) tally() string { return filepath.Join(w.dir, "tally.txt") }
 
 func newRandom() *rand.Rand { return rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)) }
 
@@ -276,7 +309,7 @@ func (w *world) drain(db string) {
 }
 
 func (w *world) report(kills, lost int) {
-	w.t.Logf("%d kills, %d rotations, %d lines, %d of them destroyed by rotation and told", kills, w.turns, len(w.lines), lost)
+	w.t.Logf("%d kills, %d rotations, %d lines, %d of them destroyed by rotation and told", kills, w.turned.Load(), len(w.lines), lost)
 }
 
 // child starts a collector in a process of its own.
@@ -292,7 +325,7 @@ func (w *world) child(db, mode string) *exec.Cmd {
 
 func (w *world) command(db, mode string) *exec.Cmd {
 	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), childEnv+"="+mode, "CHILD_DB="+db, "CHILD_LOGS="+filepath.Join(w.dir, "*.log"))
+	c.Env = append(os.Environ(), childEnv+"="+mode, "CHILD_DB="+db, "CHILD_LOGS="+filepath.Join(w.dir, "*.log"), tallyEnv+"="+w.tally())
 	c.Stderr = &bytes.Buffer{}
 	return c
 }
