@@ -168,6 +168,46 @@ func TestPackingWritesLittle(t *testing.T) {
 	}
 }
 
+// What retention removes makes the file shorter at once. What packing frees is filled
+// again by what comes; the file doesn't grow for it.
+func TestRetentionShrinksFile(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), "test.db"), store.Options{})
+	deliver := func(from, to int64) {
+		t.Helper()
+		if _, err := s.Deliver(t.Context(), "node", lines(8, from, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	maintain := func(now int64, r store.Retention) store.Maintained {
+		t.Helper()
+		m, err := s.Maintain(t.Context(), time.Unix(0, now), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	deliver(t0, t0+8*hour) // 8 × 8 × 360 rows of 60 values: 11 MB
+	size := func() int64 {
+		t.Helper()
+		if err := s.foldLog(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return fileSize(t, s.path)
+	}
+	came := size()
+	maintain(t0+9*hour, store.Retention{})
+	deliver(t0+8*hour, t0+14*hour)
+	if now := size(); now > came+came/10 { // 3 MB packed and 8 as they came
+		t.Errorf("the file has %d bytes after packing and 6 hours more, %d before", now, came)
+	}
+	if m := maintain(t0+80*hour, store.Retention{Chunks: 10 * time.Hour}); m.DroppedChunks == 0 || m.FreedBytes == 0 {
+		t.Errorf("dropped %+v", m)
+	}
+	if now := size(); now > came/8 {
+		t.Errorf("the file has %d bytes when all is removed, %d before", now, came)
+	}
+}
+
 // maintainVar makes the test binary a server that gets killed while it packs, folds
 // and removes; it holds the database's path.
 const maintainVar = "STEPSCOPE_TEST_MAINTAINER"

@@ -24,10 +24,7 @@ const (
 func (s *Store) Purge(ctx context.Context, now time.Time) (store.Purged, error) {
 	var p store.Purged
 	err := s.purge(ctx, now, &p)
-	if err != nil {
-		return p, fmt.Errorf("purge: %w", err)
-	}
-	return p, nil
+	return p, s.failure("clear away deleted traces", err)
 }
 
 func (s *Store) purge(ctx context.Context, now time.Time, p *store.Purged) error {
