@@ -112,13 +112,13 @@ func TestFleetPage(t *testing.T) {
 	p.set(row("canary")+" [name=gpus]", "4")
 	p.set(row("canary")+" [name=labels]", "build=77")
 	p.click(row("canary") + " .edit .primary")
-	p.until(`location.search === "?done=saved" && document.body.innerText.includes("4 GPUs") && document.body.innerText.includes("build=77")`)
+	p.until(`location.search === "" && document.querySelector(".banner")?.textContent === "Saved." && document.body.innerText.includes("4 GPUs") && document.body.innerText.includes("build=77")`)
 	p.click(row("canary") + " .edit summary")
 	p.click(row("canary") + ` form[action="/deployments/delete"] button`)
 	p.until(`document.querySelector(".banner button") && !document.querySelector('tbody[data-id="canary"]')`)
 	p.shot("fleet-undo")
 	p.click(".banner button")
-	p.until(`location.search === "?done=restored" && document.querySelector('tbody[data-id="canary"]')`)
+	p.until(`location.search === "" && document.querySelector(".banner") && document.querySelector('tbody[data-id="canary"]')`)
 
 	for _, shape := range []struct {
 		name, query   string
@@ -214,6 +214,15 @@ func TestDeploymentPage(t *testing.T) {
 	p.until(`document.querySelector(".banner")?.innerText.includes("good hour")`)
 	p.click(".banner button")
 	p.until(`document.querySelector(".baselines li a")?.textContent === "good hour"`)
+
+	// The filter is in the address, beside what else is chosen, and Back brings it back.
+	p.set("#plots-filter", "nextn")
+	p.until(`new URLSearchParams(location.search).get("q") === "nextn" && document.querySelector("#m-completion_TPS").hidden`)
+	p.click("a[data-switch=view][data-value=engines]")
+	p.set("#plots-filter", "no such chart")
+	p.until(`!document.querySelector("#plots-none").hidden`)
+	eval[bool](p, `(history.back(), true)`)
+	p.until(`document.querySelector("#plots-filter").value === "nextn" && document.querySelector("#plots-none").hidden && !location.search.includes("view=")`)
 
 	// New lines appear without a reload.
 	p.navigate(srv.url("/deployments/canary?range=live"))

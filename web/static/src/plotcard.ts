@@ -92,6 +92,7 @@ export class PlotCard {
     const abort = new AbortController();
     this.abort = abort;
     const asked = this.host.asked();
+    if (this.series === null) this.say(t.plot.loading);
     try {
       const response = await fetch(this.address(asked), { mode: "same-origin", signal: abort.signal });
       if (!response.ok) throw new Error((await refusal(response)).message);
