@@ -106,6 +106,12 @@ func (a *analysis) sumPhases() {
 		}
 		stack = append(stack, openSlice{end, fi, ni})
 	}
+	if a.p.over.rows == 0 && len(flat) > maxPhaseList { // before each gets its percentiles: memory
+		sortBy(flat, func(x, y **gather) int {
+			return cmp.Or(cmp.Compare((*y).total, (*x).total), cmp.Compare(a.p.names.str((*x).name), a.p.names.str((*y).name)))
+		})
+		flat = cut(a, flat, maxPhaseList)
+	}
 	for _, f := range flat {
 		a.s.Phases = append(a.s.Phases, Phase{a.stats(f), f.threads})
 	}

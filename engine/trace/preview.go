@@ -1,7 +1,7 @@
 package trace
 
 // maxPreview is how many names a preview lists: it is made again and again while reading.
-const maxPreview = 2000
+const maxPreview = 500
 
 // AppendPreview appends JSON of what was read so far to b: counts, and the annotations and
 // batch shapes with their sums, of the first maxPreview names met. It is cheap enough to be asked for while reading goes on.
