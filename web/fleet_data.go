@@ -197,6 +197,9 @@ func joinedFigure(d *deploymentState, m ledger.Metric) views.Figure {
 		}
 	}
 	v, n := aggregate(m.Aggregate, values, weights)
+	if only := slices.IndexFunc(values, func(x float64) bool { return !math.IsNaN(x) }); reported == 1 && n == 0 && math.IsNaN(weights[only]) {
+		v, n = values[only], 1 // one value needs no weight
+	}
 	f := views.Figure{Metric: m, Value: v, N: n, Of: len(d.engines)}
 	switch {
 	case !math.IsNaN(v):
@@ -207,6 +210,8 @@ func joinedFigure(d *deploymentState, m ledger.Metric) views.Figure {
 		}
 	case m.Aggregate.Op == ledger.Apart:
 		f.Why = views.Reason{Key: "figure.apart"}
+	case m.Aggregate.Op == ledger.WeightedMean:
+		f.Why = views.Reason{Key: "figure.weightless"}
 	}
 	return f
 }

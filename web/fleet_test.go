@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/collector/wire"
+	"github.com/stepscope/stepscope/engine/ledger"
 	"github.com/stepscope/stepscope/store"
 )
 
@@ -151,6 +152,24 @@ func TestHostileNamesOnThePagesOfStatistics(t *testing.T) {
 	res, body := s.do("GET", "/api/series?deployment="+url.QueryEscape(hostile)+"&metric="+url.QueryEscape(hostile), nil)
 	if res.StatusCode != 200 || strings.Contains(body, "<script>") {
 		t.Errorf("series: %d %s", res.StatusCode, body)
+	}
+}
+
+// A mean whose weights nobody reports is told to be missing for that reason; one value alone is its own mean.
+func TestMeansWithoutWeights(t *testing.T) {
+	m, _ := ledger.Lookup("avg_nextn_accept_rate")
+	with := func(values ...float64) *deploymentState {
+		d := &deploymentState{}
+		for _, v := range values {
+			d.engines = append(d.engines, &engineState{latest: map[store.Column]store.Latest{{Metric: m.Key}: {Column: store.Column{Metric: m.Key}, Value: v}}})
+		}
+		return d
+	}
+	if f := joinedFigure(with(0.6), m); f.Value != 0.6 || f.N != 1 {
+		t.Errorf("one: %+v", f)
+	}
+	if f := joinedFigure(with(0.6, 0.7), m); !math.IsNaN(f.Value) || f.Why.Key != "figure.weightless" {
+		t.Errorf("two: %+v", f)
 	}
 }
 
