@@ -83,6 +83,9 @@ func (c *CollectCmd) Run(ctx context.Context, streams *IO) (err error) {
 		return err
 	}
 	fmt.Fprintf(streams.Out, "Collecting (stop it with Ctrl-C)\n")
+	if c.DB != "" {
+		fmt.Fprintf(streams.Out, "A server with the same database shows what is stored, but neither this collector's state nor captures through it: use --server for those\n")
+	}
 	suffix := ""
 	if c.Config == "" { // several of these may run on a host
 		suffix = "/" + c.Deployment

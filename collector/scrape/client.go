@@ -21,7 +21,7 @@ import (
 const (
 	// maxBody is the most read of one answer, after decompression. A server with all options
 	// and 16 ranks answers with some 2 MB.
-	maxBody = 16 << 20
+	maxBody = 8 << 20
 	// maxRedirects is enough for a trailing slash and a change of path.
 	maxRedirects = 3
 	// maxWait bounds one scrape, whatever the interval.
