@@ -93,7 +93,7 @@ func TestAddresses(t *testing.T) {
 	t.Run("query", func(t *testing.T) {
 		q := open(t, shared, "/trace?trace="+url.QueryEscape("//example.com/trace.json"))
 		q.allow(`status of 400`)
-		if got := q.text("main"); !strings.Contains(got, "the page opens traces of this server only") {
+		if got := q.text("main"); !strings.Contains(got, "The page opens traces of this server only") {
 			t.Error(got)
 		}
 	})

@@ -63,7 +63,7 @@ var refusalTexts = map[string]text{
 	"refuse.over_quota":           {"the file is larger than all that may be kept here, {0}", "文件超过此服务的总容量 {0}"},
 	"refuse.over_quota.hint":      {"compress it with gzip, profile fewer steps, or start the server with a larger --quota", "请用 gzip 压缩、减少采集步数，或以更大的 --quota 启动服务"},
 	"refuse.store_full":           {"the store is full: {0} of {1} are in use and the file needs {2} more", "存储已满：已用 {0}，上限 {1}，该文件还需 {2}"},
-	"refuse.store_full.hint":      {"delete traces that nobody needs ({0}), or start the server with a larger --quota", "请删除不需要的 trace（{0}），或以更大的 --quota 启动服务"},
+	"refuse.store_full.hint":      {"delete traces that nobody needs ({3}), or start the server with a larger --quota", "请删除不需要的 trace（{3}），或以更大的 --quota 启动服务"},
 	"refuse.disk_full":            {"the server's disk is full", "服务器磁盘已满"},
 	"refuse.disk_full.hint":       {"delete traces that nobody needs ({0}), or make room on the disk that holds the database; then try again", "请删除不需要的 trace（{0}），或在数据库所在磁盘上腾出空间，然后重试"},
 	"refuse.disk_space":           {"the server's disk is full: {1} are free, and to go on {2} must be", "服务器磁盘已满：剩余 {1}，至少需要 {2}"},
