@@ -99,9 +99,10 @@ func (e *encoder) overflow(o *overflow) {
 }
 
 func (e *encoder) spans(u *spans) {
-	e.len(len(u.list))
-	for _, s := range u.list {
-		e.int(s.s, s.e)
+	u.pack()
+	e.len(u.n)
+	for c := u.cursor(); c.ok; c.step() {
+		e.int(c.head.s, c.head.e)
 	}
 }
 
@@ -227,7 +228,7 @@ func (d *decoder) overflow(o *overflow) {
 
 func (d *decoder) spans() (u spans) {
 	for range d.len() {
-		u.list = append(u.list, span{d.i64(), d.i64()})
+		u.add(d.i64(), d.i64())
 	}
 	return u
 }

@@ -12,6 +12,7 @@ type deviceWork struct {
 	compute     []span
 	comm        []span
 	copies      []span
+	more        *deviceSpans // of the rows beyond the cap
 	first, last int64
 	streams     map[int64]*streamWork
 }
@@ -19,6 +20,7 @@ type deviceWork struct {
 type streamWork struct {
 	s    Stream
 	busy []span
+	more []*spans // of the rows beyond the cap
 }
 
 // sumDevices sums the GPU work per device and stream. Busy is the union of kernels, copies
@@ -89,25 +91,26 @@ func (a *analysis) sumDevices() {
 			d.compute = append(d.compute, sp)
 		}
 	}
-	for i, s := range a.p.over.lanes {
+	for i := range a.p.over.lanes {
+		s := &a.p.over.lanes[i]
 		if s.kernels+s.other == 0 {
 			continue
 		}
 		d, st := lane(uint32(i))
-		for _, sp := range s.busy.list {
-			d.reach(sp)
+		if s.busy.pack(); s.busy.n > 0 {
+			d.reach(span{s.busy.first, s.busy.last})
+			st.more = append(st.more, &s.busy)
 		}
-		st.busy = append(st.busy, s.busy.list...)
 		st.s.Kernels += s.kernels
 		st.s.CopiesOrSets += s.other
 		st.s.Sum = satAdd(st.s.Sum, s.sum)
 	}
 	for i := range a.p.over.devices {
 		o := &a.p.over.devices[i]
-		d := get(o.key)
-		d.compute = append(d.compute, o.compute.list...)
-		d.comm = append(d.comm, o.comm.list...)
-		d.copies = append(d.copies, o.copy.list...)
+		o.compute.pack()
+		o.comm.pack()
+		o.copy.pack()
+		get(o.key).more = o
 	}
 	sortBy(devs, func(x, y **deviceWork) int {
 		return cmp.Or(cmp.Compare(a.p.names.str((*x).key.rank), a.p.names.str((*y).key.rank)), cmp.Compare((*x).key.device, (*y).key.device))
@@ -137,15 +140,26 @@ func (d *deviceWork) reach(sp span) {
 func (d *deviceWork) finish(a *analysis) Device {
 	x := d.d
 	x.ID = a.p.deviceID(d.key)
-	compute, comm, copies := union(d.compute), union(d.comm), union(d.copies)
-	x.Compute, x.Comm, x.Copy = covered(compute), covered(comm), covered(copies)
-	x.Busy, x.ExposedComm = covered(compute, comm, copies), covered(compute, comm)-x.Compute
+	var more deviceSpans
+	if d.more != nil {
+		more = *d.more
+	}
+	compute := []spanCursor{cursorOf(union(d.compute)), more.compute.cursor()}
+	comm := []spanCursor{cursorOf(union(d.comm)), more.comm.cursor()}
+	copies := []spanCursor{cursorOf(union(d.copies)), more.copy.cursor()}
+	of := func(lists ...[]spanCursor) int64 { return covered(slices.Concat(lists...)...) }
+	x.Compute, x.Comm, x.Copy = of(compute), of(comm), of(copies)
+	x.Busy, x.ExposedComm = of(compute, comm, copies), of(compute, comm)-x.Compute
 	if d.rowsOnIt {
 		x.First, x.Last = some(d.first-a.origin), some(d.last-a.origin)
 		x.Idle = some(spanOf(d.first, d.last) - x.Busy)
 	}
 	for _, st := range d.streams {
-		st.s.Busy = covered(union(st.busy))
+		busy := []spanCursor{cursorOf(union(st.busy))}
+		for _, u := range st.more {
+			busy = append(busy, u.cursor())
+		}
+		st.s.Busy = covered(busy...)
 		x.Kernels += st.s.Kernels
 		x.Sum = satAdd(x.Sum, st.s.Sum)
 		x.Streams = append(x.Streams, st.s)

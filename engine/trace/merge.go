@@ -160,7 +160,9 @@ func (p *Partial) joinRows(q *Partial, m *remap) {
 }
 
 func joinSpans(p, q *spans) {
-	for _, x := range q.list {
+	q.pack()
+	for c := q.cursor(); c.ok; c.step() {
+		x := c.head
 		p.add(x.s, x.e)
 	}
 }

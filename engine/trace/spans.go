@@ -1,16 +1,25 @@
 package trace
 
-import "slices"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // span is a time interval in ns, end exclusive.
 type span struct{ s, e int64 }
 
-// spans collects intervals whose union is asked for; it is compacted as it grows, so it
-// holds no more than about twice the disjoint ones.
+// spans collects intervals whose union is asked for, in a few bytes for each that stays
+// apart: the work beyond the cap may be most of a file.
 type spans struct {
-	list []span
-	next int // compact at this length
+	packed []byte // the union so far, in order: distance from the interval before, and length
+	n      int    // intervals in packed
+	first  int64  // where the first of them starts
+	last   int64  // where the last of them ends
+	list   []span // what came since
+	next   int    // pack at this length
 }
+
+const spansListed = 1 << 12
 
 func (u *spans) add(s, e int64) {
 	if e <= s {
@@ -20,15 +29,72 @@ func (u *spans) add(s, e int64) {
 		u.list[k-1].e = max(u.list[k-1].e, e)
 		return
 	}
-	if len(u.list) >= max(u.next, 1<<12) {
-		u.compact()
-		u.next = 2 * len(u.list)
+	if len(u.list) >= max(u.next, spansListed) {
+		u.pack()
 	}
 	u.list = append(u.list, span{s, e})
 }
 
-// compact sorts the intervals and joins those that touch.
-func (u *spans) compact() { u.list = union(u.list) }
+// pack brings all intervals into packed.
+func (u *spans) pack() {
+	list := union(u.list)
+	u.next = 0
+	if len(list) > 0 && u.n > 0 && list[0].s <= u.last { // out of order: all anew
+		all := make([]span, 0, u.n+len(list))
+		for c := u.cursor(); c.ok; c.step() {
+			all = append(all, c.head)
+		}
+		list = union(append(all, list...))
+		u.packed, u.n = u.packed[:0], 0
+		u.next = len(list) / 2 // what comes that often in no order costs no more than sorting it
+	}
+	for _, x := range list {
+		if u.n == 0 {
+			u.first, u.last = x.s, 0
+		}
+		u.packed = binary.AppendVarint(u.packed, x.s-u.last)
+		u.packed = binary.AppendUvarint(u.packed, uint64(x.e-x.s))
+		u.n, u.last = u.n+1, x.e
+	}
+	u.list = u.list[:0]
+}
+
+// spanCursor goes through disjoint intervals in order: head is the present one while ok.
+type spanCursor struct {
+	head   span
+	ok     bool
+	list   []span
+	packed []byte
+}
+
+// cursor returns one at the first of the packed intervals.
+func (u *spans) cursor() spanCursor {
+	c := spanCursor{packed: u.packed}
+	c.step()
+	return c
+}
+
+// cursorOf returns a cursor at the first interval of a union.
+func cursorOf(union []span) spanCursor {
+	c := spanCursor{list: union}
+	c.step()
+	return c
+}
+
+func (c *spanCursor) step() {
+	switch {
+	case len(c.list) > 0:
+		c.head, c.list, c.ok = c.list[0], c.list[1:], true
+	case len(c.packed) > 0:
+		gap, k := binary.Varint(c.packed)
+		length, m := binary.Uvarint(c.packed[k:])
+		c.packed = c.packed[k+m:]
+		c.head.s = c.head.e + gap
+		c.head.e, c.ok = c.head.s+int64(length), true
+	default:
+		c.ok = false
+	}
+}
 
 // union sorts list and joins the intervals that touch or overlap, in place.
 func union(list []span) []span {
@@ -47,20 +113,20 @@ func union(list []span) []span {
 }
 
 // covered returns the time that the intervals of some unions cover together.
-func covered(unions ...[]span) (t int64) {
+func covered(unions ...spanCursor) (t int64) {
 	var open span // begins empty
 	for {
 		first := -1
-		for i, u := range unions {
-			if len(u) > 0 && (first < 0 || u[0].s < unions[first][0].s) {
+		for i := range unions {
+			if c := &unions[i]; c.ok && (first < 0 || c.head.s < unions[first].head.s) {
 				first = i
 			}
 		}
 		if first < 0 {
 			return satAdd(t, open.e-open.s)
 		}
-		next := unions[first][0]
-		unions[first] = unions[first][1:]
+		next := unions[first].head
+		unions[first].step()
 		if open.s < open.e && next.s <= open.e {
 			open.e = max(open.e, next.e)
 			continue

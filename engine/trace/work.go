@@ -48,7 +48,7 @@ func (w *work) add(a *analysis, g *row, l *row) {
 
 // busy returns the time in which a computing kernel ran, a kernel of any kind, any work.
 func (w *work) busy() (compute, kernels, all int64) {
-	c, m, p := union(w.spans[workCompute]), union(w.spans[workComm]), union(w.spans[workCopy])
+	c, m, p := cursorOf(union(w.spans[workCompute])), cursorOf(union(w.spans[workComm])), cursorOf(union(w.spans[workCopy]))
 	return covered(c), covered(c, m), covered(c, m, p)
 }
 
