@@ -69,8 +69,9 @@ func scanAll(rows *sql.Rows, err error, f func(scan scanner) error) error {
 		return err
 	}
 	defer rows.Close()
+	scan := rows.Scan // once: a method as a value is an allocation
 	for rows.Next() {
-		if err := f(rows.Scan); err != nil {
+		if err := f(scan); err != nil {
 			return err
 		}
 	}
