@@ -44,6 +44,7 @@ export class App {
   private holding: Trace | null = null;
   private lastID = 0;
   private drawAt = 0;
+  private drawLater: number | null = null;
   private readonly title = document.title;
   private readonly tabs = new Tabs({ select: (id) => this.selectID(id), close: (id) => this.close(id) });
   private readonly keep: KeepView;
@@ -287,8 +288,15 @@ export class App {
     const preview = this.shown?.preview;
     if (preview === null || preview === undefined) return;
     const now = performance.now();
-    if (now < this.drawAt) return;
-    this.drawAt = now + drawMs;
+    if (now < this.drawAt) {
+      // Readers tell in turn: what is left out now may be the only one with rows.
+      this.drawLater ??= window.setTimeout(() => {
+        this.drawLater = null;
+        if (this.shown?.state === "reading") this.drawPreview();
+      }, this.drawAt - now);
+      return;
+    }
+    this.drawAt = preview.phases.length > 0 ? now + drawMs : 0; // nothing to see takes no turn
     this.results.preview(preview);
     byID("progress-events").textContent = t.progress.events(preview.events);
   }

@@ -3,6 +3,7 @@
 import { TraceModule, Status } from "./module";
 import { asFailure, failure, toEnd, type Caps, type FromWorker, type Range, type RangeResult, type Request, type Source, type ToWorker } from "./protocol";
 import { BlobSource, FetchSource, type ByteSource } from "./source";
+import type { Preview } from "./summary";
 import { warmText } from "./warm";
 
 interface WorkerScope {
@@ -29,6 +30,7 @@ async function feed(source: ByteSource, total: number | null, base: number): Pro
   let lastProgress = 0;
   // The first preview comes early, so that a small or slow file shows rows at once.
   let lastPreview = performance.now() - previewMs;
+  let shown = false;
   try {
     for (let status = Status.More; status !== Status.Done; ) {
       const chunk = await source.next();
@@ -45,9 +47,16 @@ async function feed(source: ByteSource, total: number | null, base: number): Pro
         lastProgress = now;
         scope.postMessage({ progress: base + bytes, total });
       }
-      if (now - lastPreview >= previewMs) {
-        lastPreview = now;
-        scope.postMessage({ preview: m.preview() });
+      const due = now - lastPreview >= previewMs;
+      if (due || !shown) {
+        const preview = m.preview();
+        // Annotations may be rare in a file: the first ones are told when they come.
+        const rows: boolean = shown || (JSON.parse(preview) as Preview).phases.length > 0;
+        if (due || rows) {
+          lastPreview = now;
+          scope.postMessage({ preview });
+        }
+        shown = rows;
       }
     }
   } finally {
