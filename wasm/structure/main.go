@@ -43,5 +43,8 @@ func run(args []string) error {
 	}
 	fmt.Printf("  %d of %d chosen functions structured, %d of them kept for resuming; %d of another shape, %d with entangled loops\n",
 		st.done, st.chosen, st.kept, st.other, st.entangled)
+	if st.done == 0 {
+		fmt.Fprintln(os.Stderr, "  structure: no function has the shape that is known here, so the module stays slow; does another Go compiler write another one?")
+	}
 	return os.WriteFile(args[1], out, 0o666)
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
+	"regexp"
 )
 
 // stats say what became of the functions that were chosen.
@@ -146,19 +146,17 @@ func rewrite(b []byte, chosen func(name string) bool) ([]byte, stats, error) {
 		}
 		m.bodies[i] = append(out, now...)
 	}
+	if st.chosen == 0 {
+		return nil, st, errors.New("none of its functions has such a name: correct the prefixes")
+	}
 	return m.write(), st, nil
 }
 
-// neverReturns reports whether a function ends in a panic, as Go's compiler knows it: no code for a return follows.
-func (m *module) neverReturns(callee int64) bool {
-	name := m.names[uint32(callee)]
-	for _, prefix := range []string{"runtime.goPanic", "runtime.panic", "runtime.gopanic", "runtime.throw", "runtime.block"} {
-		if strings.HasPrefix(name, prefix) {
-			return !strings.HasPrefix(name, "runtime.panicCheck")
-		}
-	}
-	return false
-}
+// panics are the functions of package runtime that end in a panic, as Go's compiler knows: no code for a return follows.
+// Others whose names begin alike do return, such as panicCheck1, blockevent and throw's closure.
+var panics = regexp.MustCompile(`^runtime\.(goPanic(Index|Slice)\w*|panic(divide|dottype[EI]|float|mem|overflow|rangestate|shift|unsafes\w*|wrap)|gopanic|throw|block)$`)
+
+func (m *module) neverReturns(callee int64) bool { return panics.MatchString(m.names[uint32(callee)]) }
 
 func skipLocals(in *input) {
 	for range in.u32() {

@@ -17,7 +17,7 @@ type function struct {
 func parse(code []instr) (f *function, ok bool) {
 	k := 0
 	for k < len(code) && code[k].op != opBlock && code[k].op != opLoop {
-		if code[k].op == opIf || code[k].to != nil {
+		if code[k].op == opIf || code[k].to != nil || setsEntry(code[k]) {
 			return nil, false
 		}
 		k++
@@ -57,8 +57,10 @@ func parse(code []instr) (f *function, ok bool) {
 		n++
 	}
 	outer := chain[:len(chain)-n]
-	if numbers[table[len(table)-1]] != n-1 {
-		return nil, false
+	for i, to := range table { // 0 is where the structured form begins
+		if r, ok := numbers[to]; !ok || i == 0 && r != 0 || i == len(table)-1 && r != n-1 {
+			return nil, false
+		}
 	}
 	var loop *label
 	if m := len(outer); m > 0 && outer[m-1].op == opLoop {
@@ -90,6 +92,9 @@ func parse(code []instr) (f *function, ok bool) {
 	}
 	return f, true
 }
+
+// setsEntry reports whether an instruction changes where the function is entered.
+func setsEntry(x instr) bool { return (x.op == opLocalSet || x.op == opLocalTee) && x.num == 0 }
 
 // markJumps replaces the three instructions of each jump by one, and reports whether nothing else leads to the loop or
 // to a region, nor reads local 0.

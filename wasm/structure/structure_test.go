@@ -209,6 +209,54 @@ func TestNeverReturns(t *testing.T) {
 	}
 }
 
+// TestOtherEntries: a function that is not entered at its first region stays as it is.
+func TestOtherEntries(t *testing.T) {
+	// Regions 0, 1 and 2 return 5, 6 and 7; table is where 0, 1 and all else lead. Blocks 3 and 4 are the loop and the one around all.
+	shape := func(entry []byte, table ...byte) []byte {
+		b := append([]byte{1, 3, 0x7f}, entry...)
+		b = append(b, opBlock, typeEmpty, opLoop, typeEmpty, opBlock, typeEmpty, opBlock, typeEmpty, opBlock, typeEmpty, opLocalGet, 0, opBrTable, 2)
+		b = append(append(b, table...), opEnd)
+		for k := range byte(3) {
+			b = append(b, opI32Const, 5+k, opReturn, opEnd)
+		}
+		return append(b, opUnreachable, opEnd, opI32Const, 1, opEnd)
+	}
+	enter1 := []byte{opI32Const, 1, opLocalSet, 0}
+	for _, c := range []struct {
+		body []byte
+		want int32
+		st   stats
+	}{
+		{shape(nil, 0, 1, 2), 5, stats{chosen: 1, done: 1, kept: 1}},
+		{shape(nil, 1, 0, 2), 6, stats{chosen: 1, other: 1}},
+		{shape(nil, 4, 0, 2), 1, stats{chosen: 1, other: 1}},
+		{shape(enter1, 0, 1, 2), 6, stats{chosen: 1, other: 1}},
+	} {
+		before := moduleOf([]string{"f"}, c.body)
+		after, st, err := rewrite(before, func(string) bool { return true })
+		if err != nil || st != c.st {
+			t.Errorf("% x: %+v, %v; want %+v", c.body, st, err, c.st)
+			continue
+		}
+		if old, now := exec(t, before, 0, 0), exec(t, after, 0, 0); old != c.want || now != c.want {
+			t.Errorf("% x: %d before, %d after; want %d", c.body, old, now, c.want)
+		}
+	}
+}
+
+func TestWhoNeverReturns(t *testing.T) {
+	for name, want := range map[string]bool{
+		"runtime.goPanicIndexU": true, "runtime.goPanicSlice3Acap": true, "runtime.panicdivide": true, "runtime.panicunsafeslicelen1": true,
+		"runtime.gopanic": true, "runtime.throw": true, "runtime.block": true,
+		"runtime.panicCheck2": false, "runtime.blockevent": false, "runtime.blockTimerChan": false, "runtime.throw.func1": false, "main.panicdivide": false,
+	} {
+		m := &module{names: map[uint32]string{7: name}}
+		if m.neverReturns(7) != want {
+			t.Errorf("%s: %v, want %v", name, !want, want)
+		}
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	good := moduleOf([]string{"f"}, (&maker{rand.New(rand.NewPCG(1, 1)), 3, true}).body())
 	all := func(string) bool { return true }
@@ -222,6 +270,9 @@ func TestRefuses(t *testing.T) {
 		if _, _, err := rewrite(b, all); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, have %v", want, err)
 		}
+	}
+	if _, _, err := rewrite(good, func(string) bool { return false }); err == nil || !strings.Contains(err.Error(), "correct the prefixes") {
+		t.Errorf("none chosen: %v", err)
 	}
 	// What is not in Go's shape stays as it is.
 	other := moduleOf([]string{"f"}, []byte{0, opBlock, typeEmpty, opLocalGet, 0, opBrIf, 0, opI32Const, 4, opReturn, opEnd, opI32Const, 9, opEnd})
