@@ -2,6 +2,7 @@ package views
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -173,6 +174,24 @@ func (t Target) reads(p Page, figure string) string {
 		return p.t("common.none")
 	}
 	return figure
+}
+
+// belongs says whose a target's engines are, two deployments may have engines of one name, and of what kind they are.
+func (t Target) belongs(p Page) string {
+	const most = 3 // names
+	var names []string
+	for _, e := range t.Engines {
+		if name := shown(p, e.Deployment); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > most {
+		names = append(names[:most], "…")
+	}
+	if t.Kind != "" {
+		names = append(names, harmless(t.Kind))
+	}
+	return strings.Join(names, " · ")
 }
 
 // deploymentPage is the address of an engine's deployment.

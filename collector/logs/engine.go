@@ -268,8 +268,10 @@ func (e *engine) clock(s sight, p *progress, event emit) store.Flags {
 	if e.off = 0; s.live {
 		off := s.time - s.arrival
 		e.off = off
-		if jump == 0 && e.arrived && off > e.ahead+int64(ahead) {
-			jump = off - e.ahead
+		// Lines that are behind are a backlog that is caught up with, be it of the engine, of who ships its log, or of us:
+		// only a clock can bring them ahead of now.
+		if before := max(e.ahead, 0); jump == 0 && e.arrived && off > before+int64(ahead) {
+			jump = off - before
 		}
 		if e.ahead = max(e.ahead, off); !e.arrived || jump != 0 {
 			e.ahead, e.arrived = off, true

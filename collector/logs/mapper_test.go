@@ -387,3 +387,24 @@ func TestClockRunsBackOnce(t *testing.T) {
 		t.Errorf("%d rows are marked, want the 3 of step 300", n)
 	}
 }
+
+// A backlog that is read live, line by line nearer to now, is no jump of the clock; lines from the future are one.
+func TestBacklogIsNoJump(t *testing.T) {
+	b := newBench(t, Identity{})
+	at := b.place.Arrival
+	b.place.Live = true
+	line := func(step int, behind time.Duration) {
+		b.lines(fmt.Sprintf("%s INFO RANK 0, GPU 0, step %d, [cpu] (schedule cur2.1ms/mean1.8ms/max9.4ms/100calls/18.3%%)", at.Add(-behind).Format("2006-01-02 15:04:05"), step))
+	}
+	for i, behind := range []time.Duration{300, 200, 100, 0} { // s: it catches up
+		line(100*(i+1), behind*time.Second)
+	}
+	b.want()
+	line(500, -30*time.Second) // clocks differ a little
+	b.want()
+	line(600, -200*time.Second) // 200 s ahead of now, 170 s further than ever
+	if d := b.events[0].Detail; d != "2m50s" {
+		t.Errorf("the clock jumped by %s", d)
+	}
+	b.want("clock_jump -1→600 ×0")
+}
