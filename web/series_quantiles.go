@@ -89,10 +89,10 @@ func quantileColumn(m ledger.Metric, level quantileLevel, engines []histEngine) 
 	return c
 }
 
-// histEngines gathers the buckets of each engine by cell.
+// histEngines gathers the buckets of each engine by cell. Cells are many and
+// readings few, so what has room for all cells is of one engine at a time.
 func (b *seriesBuilder) histEngines(m ledger.Metric, points []store.Points) []histEngine {
-	type bound struct{ sums, n []float64 }
-	byEngine := map[int64]map[float64]bound{}
+	byEngine := map[int64]map[float64][]*store.Points{}
 	var order []int64
 	for i := range points {
 		p := &points[i]
@@ -100,44 +100,35 @@ func (b *seriesBuilder) histEngines(m ledger.Metric, points []store.Points) []hi
 		if p.Metric != m.Key+ledger.BucketSuffix || !ok {
 			continue
 		}
-		bounds := byEngine[p.Engine]
-		if bounds == nil {
-			bounds = map[float64]bound{}
-			byEngine[p.Engine] = bounds
+		if byEngine[p.Engine] == nil {
+			byEngine[p.Engine] = map[float64][]*store.Points{}
 			order = append(order, p.Engine)
 		}
-		at := bounds[le]
-		if at.sums == nil {
-			at = bound{make([]float64, b.grid.cells), make([]float64, b.grid.cells)}
-			bounds[le] = at
-		}
-		for _, k := range p.Buckets {
-			x := k.From
-			if b.q.steps {
-				x = k.LastStep
-			}
-			if c := b.grid.at(x); c >= 0 {
-				at.sums[c] += k.Sum
-				at.n[c] += float64(k.N)
-			}
-		}
+		byEngine[p.Engine][le] = append(byEngine[p.Engine][le], p)
 	}
 	var out []histEngine
+	var laid []bound
 	for _, id := range order {
-		e := histEngine{id: id, cells: make([][]foreign.Bucket, b.grid.cells)}
-		last := byEngine[id][math.Inf(1)]
-		if last.sums == nil {
+		if byEngine[id][math.Inf(1)] == nil {
 			continue // no histogram without its last bucket
 		}
 		bounds := sortedKeys(byEngine[id])
+		for len(laid) < len(bounds) {
+			laid = append(laid, bound{sums: make([]float64, b.grid.cells), n: make([]float64, b.grid.cells)})
+		}
+		for i, le := range bounds {
+			b.layBound(&laid[i], byEngine[id][le])
+		}
+		e := histEngine{id: id, cells: make([][]foreign.Bucket, b.grid.cells)}
+		last := laid[len(bounds)-1]
 		for c := range e.cells {
 			if !(last.sums[c] > 0) {
 				continue
 			}
-			for _, le := range bounds {
+			for i, le := range bounds {
 				// A bound that some of the readings lack can't be summed; the others still can, being cumulative.
-				if at := byEngine[id][le]; at.n[c] == last.n[c] {
-					e.cells[c] = append(e.cells[c], foreign.Bucket{Le: le, N: at.sums[c]})
+				if laid[i].n[c] == last.n[c] {
+					e.cells[c] = append(e.cells[c], foreign.Bucket{Le: le, N: laid[i].sums[c]})
 				}
 			}
 			e.whole = addedHistogram(e.whole, e.cells[c])
@@ -147,6 +138,27 @@ func (b *seriesBuilder) histEngines(m ledger.Metric, points []store.Points) []hi
 		}
 	}
 	return out
+}
+
+// bound is what one bucket of a histogram counted in each cell, and from how many readings.
+type bound struct{ sums, n []float64 }
+
+// layBound lays a bucket's points into the cells.
+func (b *seriesBuilder) layBound(to *bound, points []*store.Points) {
+	clear(to.sums)
+	clear(to.n)
+	for _, p := range points {
+		for _, k := range p.Buckets {
+			x := k.From
+			if b.q.steps {
+				x = k.LastStep
+			}
+			if c := b.grid.at(x); c >= 0 {
+				to.sums[c] += k.Sum
+				to.n[c] += float64(k.N)
+			}
+		}
+	}
 }
 
 // addedHistogram adds two histograms; nothing is added to what isn't there.

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -136,6 +137,30 @@ func TestQuantilesOfHalfABound(t *testing.T) {
 	l := s.series(quantileQuery(true)).Lines[0]
 	// 20 values in one cell: none up to 0.1, all up to 0.4: rank 10 of 20 in (0.1, 0.4] is 250 ms.
 	same(t, "p50", []float64{l.Mean[0], l.Low[0], l.High[0]}, []float64{250, 100, 400})
+}
+
+// Many engines over many cells with few readings take the room of their readings, not that of all cells for each bound.
+func TestQuantilesOfManyEnginesTakeLittleRoom(t *testing.T) {
+	const engines, cells = 200, 2000
+	columns := bucketColumns(0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3, 4, 5, 10, math.Inf(1))
+	var points []store.Points
+	for e := range int64(engines) {
+		for i, c := range columns {
+			points = append(points, store.Points{Engine: e, Column: c, Width: 1, Buckets: []store.Bucket{{From: 7 * e, N: 1, Sum: float64(i + 1)}}})
+		}
+	}
+	b := seriesBuilder{grid: grid{width: 1, cells: cells}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := b.histEngines(ledger.Metric{Key: "TTFT"}, points)
+	runtime.ReadMemStats(&after)
+	// The cells of each engine, 24 bytes a list, are 9.6 MB; sums and numbers for each bound of each engine would be 200 × 12 × 2000 × 16 B = 77 MB more.
+	if used := after.TotalAlloc - before.TotalAlloc; used > 20<<20 {
+		t.Errorf("%d MB are taken, want 20 at most", used>>20)
+	}
+	if len(got) != engines || counted(got[3].cells[21]) != 12 || got[3].cells[20] != nil {
+		t.Errorf("%d engines, the fourth has %v in cell 21", len(got), got[3].cells[21])
+	}
 }
 
 func TestManyEnginesHaveABandOfTheTail(t *testing.T) {
