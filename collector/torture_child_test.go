@@ -66,7 +66,7 @@ func beCollector(mode string) error {
 	case "drain": // until nothing comes any more
 		go func() {
 			const idle = 1500 * time.Millisecond
-			for time.Since(time.Unix(0, link.last.Load())) < idle {
+			for link.busy.Load() > 0 || time.Since(time.Unix(0, link.last.Load())) < idle {
 				time.Sleep(idle / 10)
 			}
 			stop()
@@ -78,7 +78,7 @@ func beCollector(mode string) error {
 			Name: "torture", Logs: []config.Log{{Paths: []string{os.Getenv("CHILD_LOGS")}, Zone: "UTC", Start: tail.WithRotated}},
 		}}},
 	})
-	if mode == "calm" {
+	if mode != "faults" {
 		fmt.Fprintln(os.Stderr, "rows", link.rows.Load())
 	}
 	return errors.Join(err, end())
@@ -127,6 +127,7 @@ type faulty struct {
 	faults bool
 	last   atomic.Int64 // when a batch was stored last, ns
 	rows   atomic.Int64 // stored
+	busy   atomic.Int64 // batches under way: a disk under load may take seconds for one
 	tally  string       // a file with a line for each time that the disk was full
 }
 
@@ -157,6 +158,8 @@ func (f *faulty) full(err error) {
 var errFault = errors.New("a fault that was asked for")
 
 func (f *faulty) Deliver(ctx context.Context, collector string, b *store.Batch) error {
+	f.busy.Add(1)
+	defer f.busy.Add(-1)
 	if f.faults && rand.IntN(10) == 0 {
 		return errFault
 	}

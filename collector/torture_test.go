@@ -299,13 +299,20 @@ func (w *world) kill(c *exec.Cmd) {
 	}
 }
 
-// drain lets a collector read what is left.
+// drain lets a collector read what is left, and another see that nothing is: on a busy machine one may take its own
+// slowness for the end.
 func (w *world) drain(db string) {
 	w.t.Helper()
-	c := w.child(db, "drain")
-	if err := c.Wait(); err != nil {
-		w.t.Fatalf("the last run: %v\n%s", err, c.Stderr)
+	for range 10 {
+		c := w.child(db, "drain")
+		if err := c.Wait(); err != nil {
+			w.t.Fatalf("the last run: %v\n%s", err, c.Stderr)
+		}
+		if strings.HasSuffix(c.Stderr.(*bytes.Buffer).String(), "rows 0\n") {
+			return
+		}
 	}
+	w.t.Fatal("reading never ends")
 }
 
 func (w *world) report(kills, lost int) {
@@ -359,10 +366,16 @@ func (w *world) compare(path string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Where many lines in a row were lost, the engine's own clock shows a pause as well.
+	pause := func(e store.Event) bool {
+		return slices.ContainsFunc(events, func(g store.Event) bool {
+			return g.Kind == store.Gap && g.Engine == e.Engine && g.From <= e.To && g.To >= e.From
+		})
+	}
 	for _, e := range events {
 		m := gapText.FindStringSubmatch(e.Detail)
 		switch {
-		case e.Kind == store.Unreadable && strings.HasPrefix(e.Detail, string(ledger.Cut)):
+		case e.Kind == store.Unreadable && strings.HasPrefix(e.Detail, string(ledger.Cut)), e.Kind == store.Silence && pause(e):
 			continue
 		case e.Kind != store.Gap || m == nil:
 			t.Errorf("event %+v", e)

@@ -272,6 +272,8 @@ func (c *cards) traffic(d nvml.Device, r *Reading, ok func(nvml.Return) bool) {
 	if ret := d.GetFieldValues(values); !ok(ret) {
 		return
 	}
+	// nvml.h, field ids 138 and 139: "NVLink TX Data throughput in KiB" and RX; the scope is a link, or all of them. The NVML
+	// reference has the same at "Field Value Enums" (docs.nvidia.com/deploy/nvml-api/group__nvmlFieldValueEnums.html).
 	const kib = 1024
 	r.MemTemp = number(values[0])
 	r.NVLinkTx = number(values[1]) * kib
