@@ -17,19 +17,22 @@ import (
 // the module's memory or not even that, and parse the first 64 KB only. What is left is what the browser takes for itself.
 const discard = `{
 	const copies = %t;
-	let fresh = true, at = 0, end = 0;
+	let fresh = true, from = 0, at = 0, end = 0;
 	const instantiate = WebAssembly.instantiate;
 	WebAssembly.instantiate = async (...args) => {
 		const instance = await instantiate(...args);
 		const real = instance.exports;
 		const exports = { ...real,
-			ss_open: (from, to, ...rest) => { fresh = true; at = from; end = to; real.ss_open(from, to, ...rest); },
+			ss_open: (start, to, ...rest) => { fresh = true; from = at = start; end = to; real.ss_open(start, to, ...rest); },
 			ss_commit: (n) => {
 				if (fresh) real.ss_commit(Math.min(n, 65536));
 				fresh = false;
 				at += n;
 				return at >= end ? 1 : 0;
 			},
+			ss_start: () => from, // ranges join, so that each worker's time counts
+			ss_stop: () => end < 1e299 ? end : -1,
+			ss_at_event: () => end < 1e299 ? 1 : 0,
 		};
 		return new Proxy(instance, { get: (of, key) => key === "exports" ? exports : of[key] });
 	};
