@@ -38,6 +38,8 @@ func (s *Server) editDeployment(c echo.Context) error {
 	}
 	note, cards := plainLines(form.Get("note")), int(gpus)
 	patch := store.DeploymentPatch{Note: &note, Labels: &labels, GPUs: &cards, PeakTFLOPs: &peak}
+	s.editing.Lock()
+	defer s.editing.Unlock()
 	if err := s.onlyChanges(c.Request().Context(), name, form, &patch); err != nil {
 		return err
 	}

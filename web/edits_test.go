@@ -53,6 +53,29 @@ func TestEditsAtOnceDontUndoEachOther(t *testing.T) {
 	}
 }
 
+// Of many who send the same field at the same moment, one is taken and the others are told.
+func TestEditsAtTheSameMoment(t *testing.T) {
+	s := newSite(t, nil)
+	seedFleet(s)
+	const people = 24
+	answers := make(chan int, people)
+	for i := range people {
+		go func() {
+			form := url.Values{"name": {"fine"}, "gpus": {""}, "was_gpus": {""}, "peak": {""}, "was_peak": {""}, "labels": {""}, "was_labels": {""},
+				"note": {"of " + strconv.Itoa(i)}, "was_note": {""}}
+			res, _ := s.form("/deployments/edit", form)
+			answers <- res.StatusCode
+		}()
+	}
+	got := map[int]int{}
+	for range people {
+		got[<-answers]++
+	}
+	if got[303] != 1 || got[409] != people-1 {
+		t.Errorf("answers %v, want one 303 and %d of 409", got, people-1)
+	}
+}
+
 func TestBaselinesAreEdited(t *testing.T) {
 	s := newSite(t, nil)
 	seedFleet(s)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -58,6 +59,7 @@ type Server struct {
 	summaries   *Summaries
 	now         func() time.Time
 	handler     http.Handler
+	editing     sync.Mutex // from the look at what is stored to the change of it
 }
 
 // ErrUnguarded is why New refuses an address that other machines reach without a token.
