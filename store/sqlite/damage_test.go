@@ -122,6 +122,39 @@ func TestOlderLayouts(t *testing.T) {
 	openStore(t, path, store.Options{})
 }
 
+// A damaged block is told, keeps no other engine's rows from being folded, and the file from no bound.
+func TestDamageKeepsNothingElse(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), "test.db"), store.Options{})
+	if _, err := s.Deliver(t.Context(), "node", lines(2, t0, t0+3*hour)); err != nil {
+		t.Fatal(err)
+	}
+	maintain := func(after int64, r store.Retention) error {
+		_, err := s.Maintain(t.Context(), time.Unix(0, t0+after), r)
+		return err
+	}
+	if err := maintain(3*hour, store.Retention{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.w.Exec(`UPDATE series_block SET data = x'00' WHERE id = (SELECT min(id) FROM series_block WHERE engine = 1)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := maintain(5*hour, store.Retention{}); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("with a damaged block: %v", err)
+	}
+	if wide, summed, rows := levels(t, s, 2); fmt.Sprint(wide, summed, rows) != fmt.Sprint(map[int]int{}, map[int]int{levelSome: 1}, 0) {
+		t.Errorf("the other engine: wide blocks %v, others %v, %d rows; want one of three hours", wide, summed, rows)
+	}
+	if err := maintain(5*hour, store.Retention{MaxBytes: 1}); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("with a damaged block and a bound: %v", err)
+	}
+	if n := countSamples(t, s); n != 0 {
+		t.Errorf("%d samples are left beyond the bound of one byte", n)
+	}
+	if err := maintain(5*hour, store.Retention{MaxBytes: 1}); err != nil {
+		t.Errorf("when it is gone: %v", err)
+	}
+}
+
 // Hours that an older program packed, with a chunk and a sum for each series, are read
 // as they are and folded with what came since.
 func TestHoursOfOlderPrograms(t *testing.T) {

@@ -23,8 +23,10 @@ var folds = []struct {
 
 // fold makes one block of an engine's blocks of an hour, for all hours that end
 // before packed, then of three hours and of a day, for all that end before closed. A
-// year of a series is then 365 rows to look at. What came late joins its day here.
+// year of a series is then 365 rows to look at. What came late joins its day here. A
+// damaged block keeps its own window as it is, and no other; it is the error.
 func (s *Store) fold(ctx context.Context, packed, closed int64) error {
+	var harm error
 	for _, f := range folds {
 		after, before := int64(0), closed
 		switch f.level {
@@ -51,12 +53,15 @@ func (s *Store) fold(ctx context.Context, packed, closed int64) error {
 			if w.start+f.span > before-s.behind[w.engine] {
 				continue
 			}
-			if err := s.foldWindow(ctx, w.engine, w.start, f.span, f.level); err != nil {
+			err := s.foldWindow(ctx, w.engine, w.start, f.span, f.level)
+			if errors.Is(err, store.ErrCorrupt) {
+				harm = cmp.Or(harm, err)
+			} else if err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return harm
 }
 
 func (s *Store) foldWindow(ctx context.Context, engine, start, span int64, level int) error {

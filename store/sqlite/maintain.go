@@ -65,16 +65,14 @@ func (s *Store) maintain(ctx context.Context, now time.Time, r store.Retention, 
 		}
 	}
 	packed, closed := now.Add(-max(r.Raw, packAfter)).UnixNano(), now.Add(-max(r.Raw, closeAfter)).UnixNano()
-	if err := s.compact(ctx, packed, m); err != nil {
-		return err
+	err := s.compact(ctx, packed, m)
+	if err == nil {
+		err = s.fold(ctx, packed, closed)
 	}
-	if err := s.fold(ctx, packed, closed); err != nil {
-		return err
+	if r.MaxBytes > 0 { // what is damaged must not let the file grow
+		err = errors.Join(err, s.shrink(ctx, r.MaxBytes, m))
 	}
-	if r.MaxBytes > 0 {
-		return s.shrink(ctx, r.MaxBytes, m)
-	}
-	return nil
+	return err
 }
 
 // sampleBytes is what the file holds beside traces.
