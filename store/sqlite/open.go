@@ -151,7 +151,9 @@ func (s *Store) connect() (err error) {
 	if err != nil {
 		return err
 	}
-	s.r, err = open(readers, "query_only(1)", "cache_size(-8000)")
+	// What a day of 64 engines is read from barely fits: with 8 MB it took a tenth
+	// more CPU (measured).
+	s.r, err = open(readers, "query_only(1)", "cache_size(-16000)")
 	return err
 }
 

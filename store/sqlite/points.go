@@ -178,17 +178,27 @@ type bucketer struct {
 // addRows counts rows by time that came after those before them. Neighbours fall
 // into the same bucket, so each is looked for once.
 func (b *bucketer) addRows(r *chunk.Rows, v []float64) {
-	i, _ := slices.BinarySearch(r.Times, b.from)
-	for i < len(v) && r.Times[i] < b.to {
-		var run chunk.Aggregate
-		end := min(r.Times[i]-(r.Times[i]-b.start)%b.width+b.width, b.to)
-		for ; i < len(v) && r.Times[i] < end; i++ {
-			if x := v[i]; x == x && b.takes(r.Flags[i]) {
-				run.Add(r.Times[i], r.Steps[i], x)
+	times, flags := r.Times[:len(v)], r.Flags[:len(v)]
+	all := b.only&chunk.Kinds == 0
+	i, _ := slices.BinarySearch(times, b.from)
+	for i < len(v) && times[i] < b.to {
+		end := min(times[i]-(times[i]-b.start)%b.width+b.width, b.to)
+		var n int64
+		var least, most, sum float64
+		first, last := i, i
+		for ; i < len(v) && times[i] < end; i++ {
+			x := v[i]
+			if x != x || !all && !b.takes(flags[i]) {
+				continue
 			}
+			if n == 0 {
+				first, least, most = i, x, x
+			}
+			n, last, least, most, sum = n+1, i, min(least, x), max(most, x), sum+x
 		}
-		if run.N > 0 {
-			b.bucket(run.First).Merge(&run)
+		if n > 0 {
+			b.bucket(times[first]).Merge(&chunk.Aggregate{N: n, First: times[first], Last: times[last], FirstStep: r.Steps[first], LastStep: r.Steps[last],
+				Min: least, Max: most, Sum: sum, LastValue: v[last]})
 		}
 	}
 }
