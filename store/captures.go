@@ -43,6 +43,8 @@ type Capture struct {
 	// More are the traces of the engine's other ranks: an API server's capture gives a file for each of them.
 	More []string
 	Note string // what the person who asked wrote; goes into the traces' notes
+	// Told is what Warning, Error and Hint say, for other languages than English.
+	Told Told `json:",omitzero"`
 }
 
 // CaptureQuery selects captures, newest first.

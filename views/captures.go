@@ -69,7 +69,7 @@ type Capture struct {
 	State           string
 	Done            bool
 	Times           map[string]time.Time
-	Warning         string
+	Warnings        []string
 	Error, Hint     string
 	Path, OutputDir string
 	Bytes           int64

@@ -14,6 +14,7 @@ import (
 	"github.com/stepscope/stepscope/collector/wire"
 	"github.com/stepscope/stepscope/store"
 	"github.com/stepscope/stepscope/views"
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
 // capturesShown is how many captures one page of the record has.
@@ -77,7 +78,7 @@ func (s *Server) renderCaptures(c echo.Context, status int, form views.CaptureFo
 	if len(list) == q.Limit {
 		v.Next = list[len(list)-1].ID
 	}
-	v.Groups = captureGroups(list)
+	v.Groups = captureGroups(list, language(c))
 	p := s.page(c, "captures", "capture.title")
 	switch c.QueryParam("part") {
 	case "body":
@@ -151,7 +152,7 @@ func (s *Server) stepTime(c echo.Context, engines []store.Engine) (time.Duration
 
 // captureGroups puts the captures of one request together, newest request
 // first, engines by name.
-func captureGroups(list []store.Capture) []views.CaptureGroup {
+func captureGroups(list []store.Capture, l i18n.Lang) []views.CaptureGroup {
 	var groups []views.CaptureGroup
 	at := map[string]int{}
 	for _, c := range list {
@@ -161,7 +162,7 @@ func captureGroups(list []store.Capture) []views.CaptureGroup {
 			at[c.Group] = i
 			groups = append(groups, views.CaptureGroup{ID: c.Group, Deployment: c.Engine.Deployment, By: c.By, Note: c.Note, Steps: c.Steps, At: c.Times[store.Queued]})
 		}
-		groups[i].Captures = append(groups[i].Captures, captureView(c))
+		groups[i].Captures = append(groups[i].Captures, captureView(c, l))
 	}
 	for _, g := range groups {
 		slices.SortStableFunc(g.Captures, func(a, b views.Capture) int { return strings.Compare(a.Engine, b.Engine) })
@@ -169,14 +170,15 @@ func captureGroups(list []store.Capture) []views.CaptureGroup {
 	return groups
 }
 
-func captureView(c store.Capture) views.Capture {
+func captureView(c store.Capture, l i18n.Lang) views.Capture {
 	times := make(map[string]time.Time, len(c.Times))
 	for s, t := range c.Times {
 		times[string(s)] = t
 	}
+	told := toldIn(c, l)
 	return views.Capture{
 		ID: c.ID, Engine: c.Engine.Name, Collector: c.Collector, State: string(c.State), Done: c.State.Done(), Times: times,
-		Warning: c.Warning, Error: c.Error, Hint: c.Hint, Path: c.Path, OutputDir: c.OutputDir, Bytes: c.Bytes, Trace: c.TraceID, More: c.More,
+		Warnings: told.warnings, Error: told.err, Hint: told.hint, Path: c.Path, OutputDir: c.OutputDir, Bytes: c.Bytes, Trace: c.TraceID, More: c.More,
 	}
 }
 

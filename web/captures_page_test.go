@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepscope/stepscope/collector/wire"
 	"github.com/stepscope/stepscope/store"
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
 const pageHostile = `"><script>alert(1)</script>`
@@ -134,7 +135,7 @@ func TestCapturesOfOneRequestStandTogether(t *testing.T) {
 		return store.Capture{ID: id, Group: group, Engine: store.EngineKey{Deployment: "prod", Name: engine}, State: state, Steps: 20,
 			Times: map[store.CaptureState]time.Time{store.Queued: at, state: at.Add(2500 * time.Millisecond)}}
 	}
-	got := captureGroups([]store.Capture{one(4, "b", "rank1", store.Failed), one(3, "b", "rank0", store.Stored), one(2, "a", "rank0", store.Asked)})
+	got := captureGroups([]store.Capture{one(4, "b", "rank1", store.Failed), one(3, "b", "rank0", store.Stored), one(2, "a", "rank0", store.Asked)}, i18n.English)
 	if len(got) != 2 || got[0].ID != "b" || got[1].ID != "a" || !got[0].At.Equal(at) {
 		t.Fatalf("groups: %+v", got)
 	}

@@ -183,7 +183,8 @@ func (h *Hub) Update(ctx context.Context, collector string, u wire.CaptureUpdate
 	if a != nil {
 		c = a.Capture
 		if u.Capture.State == store.Cancelled && u.Capture.Error == "" && a.cancelBy != "" {
-			u.Capture.Error = "cancelled by " + a.cancelBy
+			u.Capture.Told.Error = wire.Say("cancelled_by", a.cancelBy)
+			u.Capture.Error = u.Capture.Told.Error.Text
 		}
 	}
 	h.mu.Unlock()
@@ -226,6 +227,7 @@ func applyUpdate(c, u store.Capture, now time.Time) (store.Capture, error) {
 	}
 	c.State, c.Bytes, c.TraceID, c.More = u.State, max(u.Bytes, 0), u.TraceID, u.More
 	c.Warning, c.Error, c.Hint = cleanText(u.Warning, maxTextBytes), cleanText(u.Error, maxTextBytes), cleanText(u.Hint, maxTextBytes)
+	c.Told = u.Told.Clean(func(s string) string { return cleanText(s, maxTextBytes) })
 	c.Path = cleanText(u.Path, maxPath)
 	times := maps.Clone(c.Times)
 	if times == nil {
@@ -294,10 +296,12 @@ func (h *Hub) CancelCapture(ctx context.Context, id int64, by string) (store.Cap
 		return c, nil
 	}
 	h.mu.Unlock()
-	reason := store.Capture{State: store.Cancelled, Error: "cancelled by " + by, Path: c.Path, Bytes: c.Bytes, Warning: c.Warning}
+	reason := store.Capture{State: store.Cancelled, Path: c.Path, Bytes: c.Bytes, Warning: c.Warning}
+	why, next := wire.Say("cancelled_by", by), store.Said{}
 	if c.State != store.Queued {
-		reason.Hint = "its collector is not connected: the engine may still record and leave a file on its node"
+		next = wire.Say("collector_away")
 	}
+	reason.Error, reason.Hint, reason.Told = why.Text, next.Text, store.Told{Warnings: c.Told.Warnings, Error: why, Hint: next}
 	c, err := applyUpdate(c, reason, now)
 	if err != nil {
 		return c, err
@@ -329,10 +333,9 @@ func (h *Hub) Sweep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		state := c.State
+		why, next := wire.Say("silent", c.Collector, lost[id], wire.Say("state_"+string(c.State))), wire.Say("silent_next")
 		c, err = applyUpdate(c, store.Capture{State: store.Failed, Path: c.Path, Bytes: c.Bytes, Warning: c.Warning, TraceID: c.TraceID, More: c.More,
-			Error: fmt.Sprintf("collector %q has said nothing about this capture for %s; it was %s", c.Collector, lost[id], state),
-			Hint:  "start the collector again and look at its state on the collector page; a file may lie in the engine's output folder",
+			Error: why.Text, Hint: next.Text, Told: store.Told{Warnings: c.Told.Warnings, Error: why, Hint: next},
 		}, now)
 		if err == nil {
 			err = h.saveCapture(ctx, c)

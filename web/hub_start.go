@@ -104,7 +104,8 @@ func (h *Hub) StartCaptures(ctx context.Context, q wire.CaptureRequest) ([]store
 		c := store.Capture{Group: hex.EncodeToString(b[:]), Engine: e.EngineKey, Collector: e.collector, By: cleanText(q.By, maxCollector),
 			Steps: q.Steps, OutputDir: q.OutputDir, Note: q.Note, State: store.Queued, Times: map[store.CaptureState]time.Time{store.Queued: now}}
 		if slices.Contains(idle, e.Name) {
-			c.Warning = "the engine had no running sequence when this was asked"
+			idle := wire.Say("idle")
+			c.Warning, c.Told.Warnings = idle.Text, []store.Said{idle}
 		}
 		if c, err = h.st.CreateCapture(ctx, c); err != nil {
 			return nil, errors.Join(err, h.undo(context.WithoutCancel(ctx), made))

@@ -41,19 +41,19 @@ const (
 type answer struct {
 	outcome outcome
 	status  int
-	said    string // the server's own words, cleaned
+	said    store.Said // the server's own words, cleaned
 	err     error
 }
 
-// String gives the place's answer in a line.
-func (a answer) String() string {
+// text gives the place's answer in a line.
+func (a answer) text() store.Said {
 	switch {
 	case a.err != nil:
-		return oneLine(a.err.Error())
-	case a.said != "":
-		return fmt.Sprintf("HTTP %d: %s", a.status, a.said)
+		return cause(a.err)
+	case a.said.Text != "":
+		return say("http_said", a.status, a.said)
 	}
-	return fmt.Sprintf("HTTP %d", a.status)
+	return store.Said{Text: fmt.Sprintf("HTTP %d", a.status)}
 }
 
 // baseURL is the address of an API server, from host:port or a URL.
@@ -66,7 +66,7 @@ func baseURL(addr string) (*url.URL, error) {
 		return nil, err
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%q is neither host:port nor an http address", addr)
+		return nil, &saidError{Said: say("bad_address", oneLine(addr))}
 	}
 	if u.Path == "" {
 		u.Path = "/" // JoinPath would make a relative path of none
@@ -113,7 +113,7 @@ func (e Engine) post(ctx context.Context, call string, body any) answer {
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	a := answer{status: resp.StatusCode, said: spoken(text), err: nil}
-	a.outcome = meaning(resp.StatusCode, a.said)
+	a.outcome = meaning(resp.StatusCode, a.said.Text)
 	if err != nil && a.outcome == taken {
 		a.outcome, a.err = lost, err
 	}
@@ -140,11 +140,11 @@ func meaning(status int, said string) outcome {
 }
 
 // spoken is the message in a body of unknown origin.
-func spoken(body []byte) string {
+func spoken(body []byte) store.Said {
 	body = bytes.TrimSpace(body)
 	var fields map[string]json.RawMessage
 	if len(body) > 0 && body[0] == '<' {
-		return "an HTML page"
+		return say("html_page")
 	}
 	if json.Unmarshal(body, &fields) == nil {
 		for _, key := range []string{"detail", "error", "message"} {
@@ -153,15 +153,15 @@ func spoken(body []byte) string {
 				if json.Unmarshal(raw, &s) != nil {
 					s = string(raw)
 				}
-				return oneLine(s)
+				return store.Said{Text: oneLine(s)}
 			}
 		}
 	}
-	return oneLine(string(body))
+	return store.Said{Text: oneLine(string(body))}
 }
 
 // start asks an API server to record, again while it is busy.
-func (s *session) start(body any, missingHint string) error {
+func (s *session) start(body any, missingHint store.Said) error {
 	for try := 0; ; try++ {
 		s.ask()
 		ctx, cancel := context.WithTimeout(s.ctx, s.r.cfg.Waits.Call)
@@ -176,40 +176,40 @@ func (s *session) start(body any, missingHint string) error {
 			return nil
 		case lost:
 			// It may have begun: go on as if, and stop it in any case.
-			s.warn("the answer to /start_profile was lost: " + a.String())
+			s.warn(say("answer_lost", a.text()))
 			s.set(store.PickedUp)
 			return nil
 		case busy:
-			again, err := s.backOff(try, a.said)
+			again, err := s.backOff(try, a.said.Text)
 			if err != nil {
 				return err
 			}
 			if again {
 				continue
 			}
-			return s.refusal("/start_profile", a, "another client records, or an earlier recording was never stopped: POST /stop_profile ends it")
+			return s.refusal("/start_profile", a, say("another_records_next"))
 		case missing:
 			return s.refusal("/start_profile", a, missingHint)
 		case refused:
-			return s.refusal("/start_profile", a, "if the server wants a key, give it as the engine's token")
+			return s.refusal("/start_profile", a, say("token_next"))
 		case unreachable:
 			return s.refusal("/start_profile", a, reachHint(a.err))
 		}
-		return s.refusal("/start_profile", a, "see the server's log")
+		return s.refusal("/start_profile", a, say("server_log_next"))
 	}
 }
 
-func (s *session) refusal(call string, a answer, hint string) error {
-	return &failure{what: fmt.Sprintf("%s at %s: %s", call, oneLine(s.eng.Addr), a), hint: hint}
+func (s *session) refusal(call string, a answer, hint store.Said) error {
+	return &failure{what: say("call_refused", call, oneLine(s.eng.Addr), a.text()), hint: hint}
 }
 
-func reachHint(err error) string {
+func reachHint(err error) store.Said {
 	var dns *net.DNSError
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "nothing listens there: the server is down, or the port is wrong"
+		return say("refused_next")
 	case errors.As(err, &dns):
-		return "the host's name can't be resolved; check its spelling or use the address"
+		return say("unknown_host_next")
 	}
-	return "check the address and the network"
+	return say("network_next")
 }

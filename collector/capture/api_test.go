@@ -62,8 +62,8 @@ func TestPost(t *testing.T) {
 		}
 		io.WriteString(w, strings.Repeat("x", 1<<20))
 	})
-	if a := e.post(t.Context(), "/start_profile", map[string]int{"a": 1}); a.outcome != taken || len(a.said) > maxSaid+3 {
-		t.Errorf("%d with %d bytes", a.outcome, len(a.said))
+	if a := e.post(t.Context(), "/start_profile", map[string]int{"a": 1}); a.outcome != taken || len(a.said.Text) > maxSaid+3 {
+		t.Errorf("%d with %d bytes", a.outcome, len(a.said.Text))
 	}
 	on(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", 307) })
 	if a := e.post(t.Context(), "/x", nil); a.outcome != refused {
@@ -101,7 +101,7 @@ func FuzzSpoken(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s := spoken(body)
+		s := spoken(body).Text
 		if !utf8.ValidString(s) || len(s) > maxSaid*3+3 || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
 			t.Errorf("%q becomes %q", body, s)
 		}

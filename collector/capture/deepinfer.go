@@ -3,7 +3,6 @@ package capture
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"path"
 	"time"
@@ -25,7 +24,7 @@ func (s *session) deepInfer() ([]*file, error) {
 	names := deepInferNames(s.eng.GPU, s.eng.Rank, s.eng.Zone)
 	if s.resume {
 		w := s.r.cfg.Waits
-		s.warn("the collector was restarted meanwhile: it looks for the file")
+		s.warn(say("restarted_file"))
 		return s.adopt(where, names, nil, s.asked.Add(w.Pickup+w.Completion+w.Appear))
 	}
 	before, err := where.before(names)
@@ -56,11 +55,11 @@ func (s *session) deepInfer() ([]*file, error) {
 	case profile.Lost, profile.Gateway, profile.Unclear:
 		until = s.asked.Add(w.Pickup + w.Completion + w.Appear)
 	}
-	s.warn(oneLine(e.Error()) + "; watching " + where.local)
+	s.warn(say("watching", engineSaid(e), where.local))
 	files, err := s.adopt(where, names, before, until)
 	var f *failure
 	if errors.As(err, &f) {
-		f.what = oneLine(e.Error()) + "; " + f.what
+		f.what = say("and", engineSaid(e), f.what)
 	}
 	return files, err
 }
@@ -99,16 +98,16 @@ func (s *session) askDeepInfer() (string, error) {
 
 // refusedBy is the failure of a request after which the engine does nothing.
 func refusedBy(e *profile.Error) error {
-	f := &failure{err: e}
+	f := &failure{what: engineSaid(e), err: e}
 	switch e.Outcome {
 	case profile.Busy:
-		f.hint = "another client captures, or the engine hangs: look at its last log line"
+		f.hint = say("busy_next")
 	case profile.NotPickedUp:
-		f.hint = "nothing will happen at the engine; look whether it steps, then try again"
+		f.hint = say("not_picked_up_next")
 	case profile.BadRequest:
-		f.hint = "choose 1 to 50 steps and a folder that the engine can write"
+		f.hint = say("bad_request_next")
 	default:
-		f.hint = "see the reason; nothing was recorded"
+		f.hint = say("see_reason_next")
 	}
 	return f
 }
@@ -118,7 +117,7 @@ func (s *session) named(said string) ([]*file, error) {
 	s.each(func(c *store.Capture) { c.Path = oneLine(said) })
 	if paths, err := s.eng.paths(); err == nil {
 		if _, _, err := paths.find(said); err != nil {
-			return nil, &failure{what: "the engine's file", err: err, hint: "a path from an engine is read only below the mapped folders"}
+			return nil, &failure{what: say("engines_file", cause(err)), err: err, hint: say("mapped_only_next")}
 		}
 	}
 	where, err := s.open(path.Dir(said))
@@ -135,7 +134,7 @@ func (s *session) named(said string) ([]*file, error) {
 	}
 	if f, err := profile.ParseFileName(name, time.UTC); err == nil &&
 		(s.eng.GPU >= 0 && f.GPU != s.eng.GPU || s.eng.Rank >= 0 && f.Rank != s.eng.Rank) {
-		s.warn(fmt.Sprintf("the file's name says GPU %d and rank %d: check the port of the engine's profile interface", f.GPU, f.Rank))
+		s.warn(say("file_of_another", f.GPU, f.Rank))
 	}
 	return files, nil
 }
@@ -170,8 +169,8 @@ func (s *session) pick(files []*file) ([]*file, error) {
 				f.close()
 			}
 			return nil, &failure{
-				what: fmt.Sprintf("both %s and %s may be the trace", short(files[0].name), short(f.name)),
-				hint: "give the engine's GPU and rank in the configuration, or each node a folder of its own",
+				what: say("two_files", short(files[0].name), short(f.name)),
+				hint: say("two_files_next"),
 			}
 		}
 	}
@@ -190,7 +189,7 @@ func (s *session) first(files []*file) []*file {
 func (f *folder) before(match matcher) (map[string]bool, error) {
 	names, err := f.list(func(name string) bool { _, ok := match(name); return ok })
 	if err != nil {
-		return nil, &failure{what: "listing " + f.local, err: err, hint: "the collector must be able to read the folder"}
+		return nil, &failure{what: say("listing", f.local, cause(err)), err: err, hint: say("read_folder_next")}
 	}
 	old := make(map[string]bool, len(names))
 	for _, name := range names {

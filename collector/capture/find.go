@@ -2,15 +2,16 @@ package capture
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/collector/wire"
+	"github.com/stepscope/stepscope/store"
 )
 
 // file is a complete trace, still open so that it stays what was checked.
@@ -114,7 +115,7 @@ func (h *hunt) look() error {
 		names, err = h.dir.list(h.wanted)
 		h.listing = time.Since(began)
 		if err != nil {
-			return &failure{what: "listing " + h.dir.local, err: err, hint: "the collector must be able to read the folder"}
+			return &failure{what: say("listing", h.dir.local, cause(err)), err: err, hint: say("read_folder_next")}
 		}
 	}
 	for _, name := range names {
@@ -137,11 +138,11 @@ func (h *hunt) lookAt(name string) error {
 		return nil // not yet, or gone between listing and looking
 	}
 	if err != nil {
-		return &failure{what: h.place(name), err: err, hint: "a path from an engine is read only below the mapped folders"}
+		return &failure{what: say("detail", h.place(name), cause(err)), err: err, hint: say("mapped_only_next")}
 	}
 	if !stat.Mode().IsRegular() {
 		if h.only != "" {
-			return &failure{err: notRegular(h.dir, name, stat), hint: "only regular files are fetched"}
+			return &failure{what: cause(notRegular(h.dir, name, stat)), hint: say("only_regular_next")}
 		}
 		h.odd = name
 		return nil
@@ -193,7 +194,7 @@ func (h *hunt) inspect(name string, t *track) error {
 		return nil
 	}
 	if err != nil {
-		return &failure{what: "opening " + h.place(name), err: err, hint: "the collector must be able to read the file"}
+		return &failure{what: say("opening", h.place(name), cause(err)), err: err, hint: say("read_file_next")}
 	}
 	res, err := inspect(f, stat.Size())
 	if errors.Is(err, errSize) || err == nil && stat.Size() != t.size {
@@ -202,11 +203,11 @@ func (h *hunt) inspect(name string, t *track) error {
 	}
 	if err != nil {
 		f.Close()
-		return &failure{what: "reading " + h.place(name), err: err, hint: "the disk or the mount failed; the file is left where it is"}
+		return &failure{what: say("reading", h.place(name), cause(err)), err: err, hint: say("disk_failed_next")}
 	}
 	if res.ending == notJSON {
 		f.Close()
-		return &failure{what: h.place(name) + " is no trace: " + res.why, hint: "the file is left where it is"}
+		return &failure{what: say("no_trace", h.place(name), res.why), hint: say("left_next")}
 	}
 	t.checked, t.res = true, res
 	if res.ending == odd && !h.endedAt.IsZero() {
@@ -277,7 +278,7 @@ func (h *hunt) judge(now time.Time, last bool) (bool, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.tracks)) {
 		if t := h.tracks[name]; t.lost && !t.early {
-			h.s.warn(fmt.Sprintf("%s is left where it is: %s", short(name), t.res.why))
+			h.s.warn(say("left", short(name), t.res.why))
 		}
 	}
 	return true, nil
@@ -301,7 +302,7 @@ func (h *hunt) settleForEarly(now time.Time, over bool) bool {
 	for name, t := range h.tracks {
 		if t.got != nil && (over || now.Sub(t.changed) > h.s.r.cfg.Waits.Stall) {
 			t.early, taken = false, true
-			h.s.warn(fmt.Sprintf("the name of %s tells a time before the request: check the node's clock and its zone in the configuration", short(name)))
+			h.s.warn(say("early_name", short(name)))
 		}
 	}
 	if taken && h.began != nil {
@@ -315,22 +316,22 @@ func (h *hunt) settleForEarly(now time.Time, over bool) bool {
 func (h *hunt) giveUp(name string, t *track, now time.Time) error {
 	if h.endedAt.IsZero() || t.size == 0 {
 		t.lost = true
-		if t.res.why == "" {
-			t.res.why = "it still grows"
+		if t.res.why.Text == "" {
+			t.res.why = say("grows")
 		}
 		return nil
 	}
 	f, stat, err := h.dir.openFile(name)
 	if err != nil {
-		return &failure{what: "opening " + h.place(name), err: err}
+		return &failure{what: say("opening", h.place(name), cause(err)), err: err}
 	}
 	res, err := inspect(f, stat.Size())
 	if err != nil {
 		f.Close()
-		t.lost, t.res.why = true, oneLine(err.Error())
+		t.lost, t.res.why = true, cause(err)
 		return nil
 	}
-	h.s.warn(fmt.Sprintf("%s: %s; the engine says it is complete", short(name), res.why))
+	h.s.warn(say("said_complete", short(name), res.why))
 	t.got = &file{folder: h.dir, name: name, fileInfo: t.fileInfo, f: f, stat: stat, inspected: res}
 	return nil
 }
@@ -352,35 +353,32 @@ func (h *hunt) place(name string) string { return filepath.Join(h.dir.local, sho
 
 // nothing says that no file came, and what came instead.
 func (h *hunt) nothing() error {
-	f := &failure{what: fmt.Sprintf("no trace appeared in %s", h.dir.local)}
+	f := &failure{what: say("nothing_came", h.dir.local), hint: say("where_next")}
 	if h.only != "" {
-		f.what = fmt.Sprintf("%s is not there", h.place(h.only))
+		f.what = say("not_there", h.place(h.only))
 	}
 	if h.dir.engine != h.dir.local {
-		f.what += fmt.Sprintf(" (%s on the engine's node)", h.dir.engine)
+		f.what = say("on_node", f.what, h.dir.engine)
 	}
-	switch {
-	case h.odd != "":
-		f.hint = fmt.Sprintf("%s is there, but it is no regular file", short(h.odd))
-	default:
-		f.hint = "check that the folder is the one in which the engine writes, on the same node or mount"
+	if h.odd != "" {
+		f.hint = say("odd_file_next", short(h.odd))
 	}
 	return f
 }
 
 // incomplete says that files came and none of them ends.
 func (h *hunt) incomplete() error {
-	var parts []string
+	var parts []store.Said
 	for _, name := range slices.Sorted(maps.Keys(h.tracks)) {
 		t := h.tracks[name]
-		parts = append(parts, fmt.Sprintf("%s (%d bytes): %s", short(name), t.size, t.res.why))
+		parts = append(parts, say("part", short(name), t.size, t.res.why))
 		if len(parts) == 4 {
 			break
 		}
 	}
 	return &failure{
-		what: fmt.Sprintf("no complete trace in %s: %s", h.dir.local, strings.Join(parts, "; ")),
-		hint: "the engine stopped in the middle of writing, or its disk is full; what is there can be imported by hand",
+		what: say("incomplete", h.dir.local, wire.Join(parts)),
+		hint: say("incomplete_next"),
 	}
 }
 

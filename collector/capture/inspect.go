@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -28,15 +27,15 @@ const (
 // inspected is what reading a file once told.
 type inspected struct {
 	ending      ending
-	contentType string // as [store.Sniff] names it
-	sha256      string // lower-case hex of all bytes
-	why         string // for people, of an ending that isn't whole
+	contentType string     // as [store.Sniff] names it
+	sha256      string     // lower-case hex of all bytes
+	why         store.Said // for people, of an ending that isn't whole
 }
 
 // maxUnpacked bounds how far a compressed file is unpacked to see its end; a real trace of that size is taken as it is.
 const maxUnpacked = 16 << 30
 
-var errSize = errors.New("its size changed while it was read")
+var errSize error = &saidError{Said: say("size_changed")}
 
 // inspect reads the size bytes of a file and says whether it is complete.
 func inspect(f *os.File, size int64) (inspected, error) {
@@ -54,13 +53,13 @@ func inspect(f *os.File, size int64) (inspected, error) {
 	kind, decided := store.Sniff(head)
 	switch {
 	case !decided:
-		res.why = "it holds nothing yet"
+		res.why = say("holds_nothing")
 	case kind == store.TypeJSON:
 		err = res.json(in)
 	case kind == store.TypeGzip:
 		err = res.gzip(in)
 	default:
-		res.ending, res.why = notJSON, "it begins neither like JSON nor like gzip"
+		res.ending, res.why = notJSON, say("not_json")
 	}
 	if err != nil {
 		return inspected{}, err
@@ -99,7 +98,7 @@ func (res *inspected) gzip(r io.Reader) error {
 		return res.badGzip(err)
 	}
 	if kind, decided := store.Sniff(head[:n]); decided && kind != store.TypeJSON {
-		res.ending, res.why = notJSON, "what is compressed in it is not JSON"
+		res.ending, res.why = notJSON, say("gzip_not_json")
 		return nil
 	}
 	// The trailer's checksum, at the end, is what tells that all is there.
@@ -108,7 +107,7 @@ func (res *inspected) gzip(r io.Reader) error {
 		return res.badGzip(err)
 	}
 	if n == 0 && rest == 0 {
-		res.why = "it holds nothing yet"
+		res.why = say("holds_nothing")
 		return nil
 	}
 	res.ending = whole
@@ -121,7 +120,7 @@ func (res *inspected) badGzip(err error) error {
 	if errors.As(err, &path) {
 		return err
 	}
-	res.ending, res.why = cut, fmt.Sprintf("its gzip data ends early or is damaged: %v", err)
+	res.ending, res.why = cut, say("gzip_cut", cause(err))
 	return nil
 }
 
@@ -183,12 +182,12 @@ func (b *brackets) skipString(p []byte) []byte {
 	return p[end+1:]
 }
 
-func (b *brackets) ending() (ending, string) {
+func (b *brackets) ending() (ending, store.Said) {
 	switch {
 	case b.closed && b.depth == 0 && !b.inString:
-		return whole, ""
+		return whole, store.Said{}
 	case b.last == '}' || b.last == ']':
-		return odd, "its brackets don't match: it may be cut"
+		return odd, say("brackets")
 	}
-	return cut, "it ends in the middle"
+	return cut, say("cut")
 }

@@ -66,13 +66,13 @@ func TestInspect(t *testing.T) {
 		got, err := inspectText(t, c.text)
 		sum := sha256.Sum256([]byte(c.text))
 		if err != nil || got.ending != c.want || got.contentType != c.kind {
-			t.Errorf("%s: ending %d of %q (%s), %v; want %d of %q", c.name, got.ending, got.contentType, got.why, err, c.want, c.kind)
+			t.Errorf("%s: ending %d of %q (%s), %v; want %d of %q", c.name, got.ending, got.contentType, got.why.Text, err, c.want, c.kind)
 		}
 		if got.sha256 != hex.EncodeToString(sum[:]) {
 			t.Errorf("%s: sum %s", c.name, got.sha256)
 		}
-		if (got.ending == whole) != (got.why == "") {
-			t.Errorf("%s: why is %q", c.name, got.why)
+		if (got.ending == whole) != (got.why.Text == "") {
+			t.Errorf("%s: why is %q", c.name, got.why.Text)
 		}
 	}
 }

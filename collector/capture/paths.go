@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/stepscope/stepscope/engine/profile"
+	"github.com/stepscope/stepscope/store"
 )
 
 // Path maps a folder of an engine's node to where the collector sees it. Local is an allowed root: what lies below it
@@ -53,13 +54,14 @@ func (p Paths) Allows(enginePath string) error {
 
 // find maps a path of the engine's node to an allowed root and the rest below it, by the longest mapped folder.
 func (p Paths) find(enginePath string) (root, rel string, err error) {
+	quoted := fmt.Sprintf("%.200q", enginePath)
 	switch {
 	case len(enginePath) > maxPath:
-		return "", "", fmt.Errorf("the path has %d bytes, more than %d: %.80q…", len(enginePath), maxPath, enginePath)
+		return "", "", &saidError{Said: say("path_long", len(enginePath), maxPath, fmt.Sprintf("%.80q…", enginePath))}
 	case strings.ContainsRune(enginePath, 0):
-		return "", "", fmt.Errorf("%.200q holds a zero byte", enginePath)
+		return "", "", &saidError{Said: say("path_zero", quoted)}
 	case !path.IsAbs(enginePath):
-		return "", "", fmt.Errorf("%.200q is not an absolute path", enginePath)
+		return "", "", &saidError{Said: say("path_relative", quoted)}
 	}
 	clean := path.Clean(enginePath)
 	best := -1
@@ -75,10 +77,10 @@ func (p Paths) find(enginePath string) (root, rel string, err error) {
 		}
 	}
 	if best < 0 {
-		return "", "", fmt.Errorf("%.200q: %w (%s)", enginePath, errOutside, p)
+		return "", "", &saidError{p.outside(quoted), errOutside}
 	}
 	if rel = filepath.FromSlash(rel); !filepath.IsLocal(rel) {
-		return "", "", fmt.Errorf("%.200q: %w", enginePath, errOutside)
+		return "", "", &saidError{say("path_outside", quoted), errOutside}
 	}
 	return root, rel, nil
 }
@@ -94,16 +96,16 @@ func cutFolder(p, folder string) (string, bool) {
 	return strings.CutPrefix(p, folder)
 }
 
-// String lists the engine's folders.
-func (p Paths) String() string {
+// outside says that a path is not below any of the engine's folders.
+func (p Paths) outside(quoted string) store.Said {
+	if len(p) == 0 {
+		return say("path_outside_none", quoted)
+	}
 	names := make([]string, len(p))
 	for i, m := range p {
 		names[i] = m.Engine
 	}
-	if len(names) == 0 {
-		return "none is configured"
-	}
-	return "configured: " + strings.Join(names, ", ")
+	return say("path_outside_of", quoted, strings.Join(names, ", "))
 }
 
 // paths are the engine's own, or, when it is on this host, its output folder as it is.
@@ -112,7 +114,7 @@ func (e Engine) paths() (Paths, error) {
 		return e.Paths, nil
 	}
 	if !isLocal(e.Addr) {
-		return nil, fmt.Errorf("the engine at %s is not on this host and no path of its node is mapped", e.Addr)
+		return nil, &saidError{Said: say("not_local", e.Addr)}
 	}
 	dir := e.OutputDir
 	if dir == "" {
@@ -207,7 +209,7 @@ func (f *folder) list(keep func(name string) bool) ([]string, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("%s holds more than %d files; give traces a folder of their own", f.local, maxListed)
+	return nil, &saidError{Said: say("folder_full", f.local, maxListed)}
 }
 
 // stat looks at a file without opening it and follows no link in its place.
@@ -243,7 +245,7 @@ func (f *folder) openFile(name string) (*os.File, fs.FileInfo, error) {
 }
 
 func notRegular(f *folder, name string, info fs.FileInfo) error {
-	return fmt.Errorf("%s is no regular file but %s", filepath.Join(f.local, short(name)), info.Mode().Type())
+	return &saidError{Said: say("not_regular", filepath.Join(f.local, short(name)), info.Mode().Type())}
 }
 
 // remove removes a file if it still is the one that info tells of.

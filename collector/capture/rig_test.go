@@ -192,6 +192,10 @@ func (s *server) failed(id int64, reason, hint string) store.Capture {
 	if c.State != store.Failed || !strings.Contains(c.Error, reason) || !strings.Contains(c.Hint, hint) {
 		s.t.Errorf("capture is %s with error %q and hint %q, want failed with %q and %q", c.State, c.Error, c.Hint, reason, hint)
 	}
+	// All that is told has a code, so that pages can tell it in their languages.
+	if e, h := c.Told.Error, c.Told.Hint; e.Code == "" || h.Text != c.Hint || h.Text != "" && h.Code == "" {
+		s.t.Errorf("capture tells %+v and %+v; its hint is %q", e, h, c.Hint)
+	}
 	return c
 }
 

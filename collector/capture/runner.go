@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"strconv"
@@ -148,12 +147,12 @@ func (r *Runner) beginLocked(c store.Capture) *session {
 	switch {
 	case !ok:
 		r.finishLocked(c, store.Failed, &failure{
-			what: fmt.Sprintf("collector %s has no engine %s/%s that can be captured", r.cfg.Collector, oneLine(c.Engine.Deployment), oneLine(c.Engine.Name)),
-			hint: "check the collector's configuration: the engine's target needs a profile address",
+			what: say("no_engine", r.cfg.Collector, oneLine(c.Engine.Deployment), oneLine(c.Engine.Name)),
+			hint: say("no_engine_next"),
 		})
 		return nil
 	case len(r.byID) >= maxSessions:
-		r.finishLocked(c, store.Failed, &failure{what: fmt.Sprintf("%d captures are under way already", maxSessions), hint: "wait for them to end"})
+		r.finishLocked(c, store.Failed, &failure{what: say("too_many", maxSessions), hint: say("too_many_next")})
 		return nil
 	}
 	m := &member{c: c, eng: eng}
@@ -177,7 +176,8 @@ func (r *Runner) finishLocked(c store.Capture, state store.CaptureState, why *fa
 	c.State = state
 	c.Times[state] = time.Now()
 	if why != nil {
-		c.Error, c.Hint = why.Error(), why.hint
+		c.Error, c.Hint = why.Error(), why.hint.Text
+		c.Told.Error, c.Told.Hint = why.what, why.hint
 	}
 	delete(r.byID, c.ID)
 	r.done.put(c.ID, c)
@@ -244,22 +244,15 @@ func (r *recent[T]) put(id int64, v T) {
 
 // failure is why a capture failed, with the next step.
 type failure struct {
-	what string
-	hint string
-	err  error
+	what store.Said
+	hint store.Said
+	err  error // what failed underneath, or nil
 }
 
 // Error is what happened, without the hint.
 func (f *failure) Error() string {
 	const most = 1500 // bytes: several names, an engine's own words and ours
-	what := oneLineOf(f.what, most)
-	switch {
-	case f.err == nil:
-		return what
-	case what == "":
-		return oneLine(f.err.Error())
-	}
-	return what + ": " + reason(f.err)
+	return oneLineOf(f.what.Text, most)
 }
 
 // Unwrap returns what failed underneath.

@@ -26,8 +26,8 @@ func (s *session) store(files []*file) error {
 		parts[i] = filesOf(m.eng, files)
 		if len(parts[i]) == 0 {
 			s.end(m, &failure{
-				what: fmt.Sprintf("none of the %d files is of engine %d of %s", len(files), m.eng.Part, oneLine(m.eng.Addr)),
-				hint: "check the engine's data-parallel index in the configuration",
+				what: say("not_of_engine", len(files), m.eng.Part, oneLine(m.eng.Addr)),
+				hint: say("not_of_engine_next"),
 			})
 			continue
 		}
@@ -192,7 +192,7 @@ func (s *session) send(m *member, f *file) (id string, err error) {
 	}
 	p, err := s.pack(f)
 	if err != nil {
-		return "", &failure{what: "preparing " + short(f.name), err: err, hint: "the collector's temporary folder needs room for the compressed trace; the file is left where it is"}
+		return "", &failure{what: say("preparing", short(f.name), cause(err)), err: err, hint: say("preparing_next")}
 	}
 	defer p.close()
 	trace := wire.TraceFile{
@@ -218,12 +218,12 @@ func (s *session) send(m *member, f *file) (id string, err error) {
 			return "", cause
 		}
 		if now, statErr := f.f.Stat(); statErr == nil && !p.temp && (now.Size() != f.stat.Size() || !now.ModTime().Equal(f.stat.ModTime())) {
-			return "", &failure{what: short(f.name) + " was changed while it was sent", hint: "something else writes to this file; capture again"}
+			return "", &failure{what: say("changed", short(f.name)), hint: say("changed_next")}
 		}
 		if final(err) || time.Now().After(deadline) {
-			return "", &failure{what: "storing " + short(f.name), err: err, hint: storeHint(err)}
+			return "", &failure{what: say("storing", short(f.name), cause(err)), err: err, hint: storeHint(err)}
 		}
-		s.warn("the server did not take the file yet: " + oneLine(err.Error()))
+		s.warn(say("not_taken_yet", cause(err)))
 		if err := s.sleep(pause); err != nil {
 			return "", err
 		}
@@ -236,14 +236,14 @@ func final(err error) bool {
 	return errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrTooLarge) || errors.Is(err, store.ErrNotTrace)
 }
 
-func storeHint(err error) string {
+func storeHint(err error) store.Said {
 	switch {
 	case errors.Is(err, store.ErrTooLarge):
-		return "raise the server's limit of one trace, or record fewer steps; the file is left where it is"
+		return say("too_large_next")
 	case errors.Is(err, store.ErrQuota), errors.Is(err, store.ErrDiskFull):
-		return "delete traces at the server, or give it more room; the file is left where it is"
+		return say("no_room_next")
 	}
-	return "the file is left where it is and can be imported by hand"
+	return say("by_hand_next")
 }
 
 // meta is what the trace's page says about it.

@@ -9,13 +9,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/engine/profile"
-)
-
-// What to do when a server has no profile calls.
-const (
-	vllmHint   = `start vLLM with --profiler-config '{"profiler":"torch","torch_profiler_dir":"/abs/dir"}' (v0.13.0 and later), or with VLLM_TORCH_PROFILER_DIR=/abs/dir before; without, it has no profile calls`
-	sglangHint = "check that an SGLang server answers at this address: its profile calls need no option"
-	trtHint    = "the call needs a recent trtllm-serve with the PyTorch backend; older ones record only from their start, by TLLM_PROFILE_START_STOP and TLLM_TORCH_PROFILE_TRACE"
+	"github.com/stepscope/stepscope/store"
 )
 
 // vllmStart is what newer servers accept with a start.
@@ -27,13 +21,13 @@ type vllmStart struct {
 // vllm records between two calls. The second may take many minutes and neither tells where the files are.
 func (s *session) vllm() ([]*file, error) {
 	if s.eng.OutputDir == "" {
-		return nil, &failure{what: "vLLM does not tell where it writes traces", hint: "set the engine's output_dir to its torch_profiler_dir"}
+		return nil, &failure{what: say("vllm_where"), hint: say("vllm_where_next")}
 	}
 	if strings.Contains(s.eng.OutputDir, "://") {
-		return nil, &failure{what: fmt.Sprintf("vLLM writes to %s, which is no folder", oneLine(s.eng.OutputDir)), hint: "set torch_profiler_dir to a folder that the collector sees too"}
+		return nil, &failure{what: say("vllm_no_folder", oneLine(s.eng.OutputDir)), hint: say("vllm_no_folder_next")}
 	}
 	if s.dir != s.eng.OutputDir {
-		s.warn("vLLM can't be told where to write; its files are looked for in " + s.eng.OutputDir)
+		s.warn(say("vllm_fixed", s.eng.OutputDir))
 	}
 	where, err := s.open(s.eng.OutputDir)
 	if err != nil {
@@ -41,7 +35,7 @@ func (s *session) vllm() ([]*file, error) {
 	}
 	var before map[string]bool
 	if s.resume {
-		s.warn("the collector was restarted meanwhile: it stops the recording and looks for its files")
+		s.warn(say("restarted_stop"))
 	} else {
 		if before, err = where.before(vllmNames); err != nil {
 			return nil, err
@@ -52,7 +46,7 @@ func (s *session) vllm() ([]*file, error) {
 		}
 		// Whatever happens from here on, the server must not go on recording.
 		s.linger = s.stopLater
-		if err := s.start(body, vllmHint); err != nil {
+		if err := s.start(body, say("vllm_next")); err != nil {
 			if context.Cause(s.ctx) == nil {
 				s.linger = nil // it was refused
 			}
@@ -71,7 +65,7 @@ func (s *session) vllm() ([]*file, error) {
 		return nil, ended.explain(err)
 	}
 	if !isClosed(ended.done) {
-		s.warn("/stop_profile has not answered; the files are complete all the same")
+		s.warn(say("stop_silent"))
 	}
 	return files, nil
 }
@@ -109,15 +103,15 @@ var activities = []string{"CPU", "GPU"}
 
 func (s *session) sglang() ([]*file, error) {
 	id := s.profileID()
-	return s.counted(sglangNames(id), sglangStart{OutputDir: s.dir, NumSteps: s.steps, ProfileID: id, Activities: activities}, sglangHint)
+	return s.counted(sglangNames(id), sglangStart{OutputDir: s.dir, NumSteps: s.steps, ProfileID: id, Activities: activities}, say("sglang_next"))
 }
 
 func (s *session) tensorRT() ([]*file, error) {
-	return s.counted(trtNames, trtStart{OutputDir: s.dir, NumSteps: s.steps, Activities: activities}, trtHint)
+	return s.counted(trtNames, trtStart{OutputDir: s.dir, NumSteps: s.steps, Activities: activities}, say("trt_next"))
 }
 
 // counted records a number of steps, after which the server stops by itself and writes, without a word.
-func (s *session) counted(names matcher, body any, missingHint string) ([]*file, error) {
+func (s *session) counted(names matcher, body any, missingHint store.Said) ([]*file, error) {
 	dir := s.dir
 	if dir == "" {
 		dir = profile.DefaultOutputDir
@@ -128,7 +122,7 @@ func (s *session) counted(names matcher, body any, missingHint string) ([]*file,
 	}
 	var before map[string]bool
 	if s.resume {
-		s.warn("the collector was restarted meanwhile: it looks for the files")
+		s.warn(say("restarted_files"))
 	} else {
 		if before, err = where.before(names); err != nil {
 			return nil, err
@@ -153,7 +147,7 @@ func (s *session) counted(names matcher, body any, missingHint string) ([]*file,
 		return nil, err
 	}
 	// The steps did not come: an idle server waits for them for ever. What it has is better than nothing.
-	s.warn(fmt.Sprintf("%d steps did not come in time: the server was told to stop", s.steps))
+	s.warn(say("steps_late", s.steps))
 	ended := s.stopNow()
 	h = &hunt{s: s, dir: where, match: names, old: before, since: s.asked, count: s.eng.Ranks, ended: ended.done, over: ended.over, began: s.captured}
 	if files, err = h.run(); err != nil {
@@ -219,9 +213,9 @@ func (st *stopping) explain(err error) error {
 	}
 	switch addr := oneLine(st.s.eng.Addr); {
 	case !isClosed(st.over):
-		f.what = fmt.Sprintf("/stop_profile at %s has not answered; %s", addr, f.what)
+		f.what = say("and", say("stop_unanswered", addr), f.what)
 	case st.answer.outcome != taken:
-		f.what = fmt.Sprintf("/stop_profile at %s: %s; %s", addr, st.answer, f.what)
+		f.what = say("and", say("call_refused", "/stop_profile", addr, st.answer.text()), f.what)
 	}
 	return f
 }
@@ -231,6 +225,6 @@ func (s *session) stopLater() {
 	ctx, cancel := context.WithTimeout(s.r.late, s.r.cfg.Waits.Stop)
 	defer cancel()
 	if a := s.eng.post(ctx, "/stop_profile", nil); a.outcome != taken {
-		s.r.cfg.Log.Warn("a server did not stop recording", "addr", s.eng.Addr, "answer", a.String())
+		s.r.cfg.Log.Warn("a server did not stop recording", "addr", s.eng.Addr, "answer", a.text().Text)
 	}
 }

@@ -68,7 +68,10 @@ func (s *session) join(m *member) {
 			m.c.Times[state] = at
 		}
 	}
-	m.c.State, m.c.Warning = first.State, joinTexts(m.c.Warning, first.Warning)
+	m.c.State = first.State
+	for _, s := range warnings(first) {
+		warn(&m.c, s)
+	}
 	s.members = append(s.members, m)
 	s.r.rep.tell(m.c)
 }
@@ -83,7 +86,7 @@ func (s *session) cancelOne(id int64) {
 		if m.c.ID == id && !m.out {
 			m.out = true
 			if m.c.State == store.Asked || m.c.State == store.PickedUp {
-				m.c.Warning = joinTexts(m.c.Warning, "the engine may still record, and leave its file in "+cmp.Or(s.dir, profile.DefaultOutputDir))
+				warn(&m.c, say("left_recording", cmp.Or(s.dir, profile.DefaultOutputDir)))
 			}
 			s.r.finishLocked(m.c, store.Cancelled, nil)
 		}
@@ -126,8 +129,8 @@ func (s *session) set(state store.CaptureState) {
 }
 
 // warn adds a warning to all live members.
-func (s *session) warn(text string) {
-	s.each(func(c *store.Capture) { c.Warning = joinTexts(c.Warning, text) })
+func (s *session) warn(said store.Said) {
+	s.each(func(c *store.Capture) { warn(c, said) })
 }
 
 // joinTexts puts two texts into one, unless it is in there already.
@@ -186,7 +189,7 @@ func (s *session) end(m *member, err error) {
 	case errors.As(err, &fail):
 		s.r.finish(c, store.Failed, fail)
 	default:
-		s.r.finish(c, store.Failed, &failure{err: err})
+		s.r.finish(c, store.Failed, &failure{what: cause(err), err: err})
 	}
 }
 
@@ -234,8 +237,8 @@ func (s *session) record() ([]*file, error) {
 		return s.tensorRT()
 	}
 	return nil, &failure{
-		what: fmt.Sprintf("an engine of kind %q can't be asked for traces", oneLine(s.eng.Kind)),
-		hint: "the kinds are deepinfer, vllm, sglang and tensorrt-llm",
+		what: say("unknown_kind", oneLine(s.eng.Kind)),
+		hint: say("unknown_kind_next"),
 	}
 }
 
@@ -243,14 +246,14 @@ func (s *session) record() ([]*file, error) {
 func (s *session) open(dir string) (*folder, error) {
 	paths, err := s.eng.paths()
 	if err != nil {
-		return nil, &failure{err: err, hint: "map the folders of its node under paths, or run a collector there"}
+		return nil, &failure{what: cause(err), err: err, hint: say("paths_next")}
 	}
 	f, err := paths.open(dir)
 	switch {
 	case errors.Is(err, errOutside):
-		return nil, &failure{what: "output folder", err: err, hint: "choose a folder below one of those, or map it under paths"}
+		return nil, &failure{what: say("output_folder", cause(err)), err: err, hint: say("choose_below_next")}
 	case err != nil:
-		return nil, &failure{what: "output folder", err: err, hint: "the collector must be able to read it: check that it is mounted and its permissions"}
+		return nil, &failure{what: say("output_folder", cause(err)), err: err, hint: say("mounted_next")}
 	}
 	s.opened = append(s.opened, f)
 	return f, nil
@@ -325,10 +328,10 @@ func (s *session) backOff(n int, said string) (bool, error) {
 	}
 	const whole = 1 + 2 + 4 + 8 + 15
 	pause := 2 * s.r.cfg.Waits.Pickup * pauses[n] / whole
-	text := fmt.Sprintf("the engine is busy, asked again after %s (try %d of %d)", pause.Round(time.Millisecond), n+2, len(pauses)+1)
+	busy := say("busy_again", pause.Round(time.Millisecond), n+2, len(pauses)+1)
 	if said != "" {
-		text += ": " + said
+		busy = say("detail", busy, said)
 	}
-	s.warn(text)
+	s.warn(busy)
 	return true, s.sleep(pause)
 }

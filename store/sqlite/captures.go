@@ -17,18 +17,18 @@ import (
 var captureStates = map[store.CaptureState]bool{store.Queued: true, store.Asked: true, store.PickedUp: true, store.Captured: true,
 	store.Found: true, store.Stored: true, store.Failed: true, store.Cancelled: true}
 
-const captureColumns = `SELECT id, grp, deployment, engine, collector, asker, steps, output_dir, state, times, warning, error, hint, path, bytes, trace, more, note FROM capture `
+const captureColumns = `SELECT id, grp, deployment, engine, collector, asker, steps, output_dir, state, times, warning, error, hint, path, bytes, trace, more, note, told FROM capture `
 
 func scanCapture(scan scanner) (c store.Capture, err error) {
-	var times, more string
+	var times, more, told string
 	err = scan(&c.ID, &c.Group, &c.Engine.Deployment, &c.Engine.Name, &c.Collector, &c.By, &c.Steps, &c.OutputDir, &c.State, &times,
-		&c.Warning, &c.Error, &c.Hint, &c.Path, &c.Bytes, &c.TraceID, &more, &c.Note)
+		&c.Warning, &c.Error, &c.Hint, &c.Path, &c.Bytes, &c.TraceID, &more, &c.Note, &told)
 	if err != nil {
 		return store.Capture{}, err
 	}
 	var at map[store.CaptureState]int64
-	if err := errors.Join(json.Unmarshal([]byte(times), &at), json.Unmarshal([]byte(more), &c.More)); err != nil {
-		return store.Capture{}, fmt.Errorf("%w: times or traces of capture %d: %w", store.ErrCorrupt, c.ID, err)
+	if err := errors.Join(json.Unmarshal([]byte(times), &at), json.Unmarshal([]byte(more), &c.More), json.Unmarshal([]byte(told), &c.Told)); err != nil {
+		return store.Capture{}, fmt.Errorf("%w: times, traces or texts of capture %d: %w", store.ErrCorrupt, c.ID, err)
 	}
 	if len(c.More) == 0 {
 		c.More = nil
@@ -60,6 +60,7 @@ func cleanCapture(c store.Capture) (store.Capture, error) {
 	for _, text := range []*string{&c.Group, &c.Collector, &c.By, &c.OutputDir, &c.Warning, &c.Error, &c.Hint, &c.Path, &c.Note} {
 		*text = cleanDetail(*text)
 	}
+	c.Told = c.Told.Clean(cleanDetail)
 	if len(c.More) > maxMore {
 		return c, fmt.Errorf("%w: a capture with %d traces", store.ErrInvalid, len(c.More))
 	}
@@ -87,10 +88,14 @@ func (s *Store) CreateCapture(ctx context.Context, c store.Capture) (store.Captu
 			if err != nil {
 				return err
 			}
+			told, err := json.Marshal(c.Told)
+			if err != nil {
+				return err
+			}
 			var id int64
-			err = tx.QueryRow(`INSERT INTO capture (grp, deployment, engine, collector, asker, steps, output_dir, state, times, warning, error, hint, path, bytes, trace, more, note)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, c.Group, c.Engine.Deployment, c.Engine.Name, c.Collector, c.By, c.Steps,
-				c.OutputDir, c.State, times, c.Warning, c.Error, c.Hint, c.Path, c.Bytes, c.TraceID, list(c.More), c.Note).Scan(&id)
+			err = tx.QueryRow(`INSERT INTO capture (grp, deployment, engine, collector, asker, steps, output_dir, state, times, warning, error, hint, path, bytes, trace, more, note, told)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, c.Group, c.Engine.Deployment, c.Engine.Name, c.Collector, c.By, c.Steps,
+				c.OutputDir, c.State, times, c.Warning, c.Error, c.Hint, c.Path, c.Bytes, c.TraceID, list(c.More), c.Note, string(told)).Scan(&id)
 			if err != nil {
 				return err
 			}
@@ -129,8 +134,12 @@ func (s *Store) UpdateCapture(ctx context.Context, c store.Capture) error {
 			if err != nil {
 				return err
 			}
-			_, err = tx.Exec(`UPDATE capture SET collector = ?, output_dir = ?, state = ?, times = ?, warning = ?, error = ?, hint = ?, path = ?, bytes = ?, trace = ?, more = ?, note = ? WHERE id = ?`,
-				c.Collector, c.OutputDir, c.State, times, c.Warning, c.Error, c.Hint, c.Path, c.Bytes, c.TraceID, list(c.More), c.Note, c.ID)
+			told, err := json.Marshal(c.Told)
+			if err != nil {
+				return err
+			}
+			_, err = tx.Exec(`UPDATE capture SET collector = ?, output_dir = ?, state = ?, times = ?, warning = ?, error = ?, hint = ?, path = ?, bytes = ?, trace = ?, more = ?, note = ?, told = ? WHERE id = ?`,
+				c.Collector, c.OutputDir, c.State, times, c.Warning, c.Error, c.Hint, c.Path, c.Bytes, c.TraceID, list(c.More), c.Note, string(told), c.ID)
 			return err
 		})
 	}

@@ -28,13 +28,17 @@ func testCaptures(t *testing.T, open Open) {
 	u := a
 	u.By, u.Steps, u.Collector, u.State, u.Path, u.Bytes = "another", 7, "node1", store.Found, "/tmp/x.json", 5
 	u.More, u.Note = []string{"t1", "t2"}, "slow since noon"
+	u.Told = store.Told{
+		Warnings: []store.Said{{Code: "busy", Text: "busy 7", Args: []store.Said{{Code: "n", Text: "7", Args: []store.Said{{Text: "\"<七>\""}}}}}, {Text: "plain"}},
+		Error:    store.Said{Code: "e", Text: "failed"}, Hint: store.Said{Code: "h", Text: "try again"},
+	}
 	u.Times = map[store.CaptureState]time.Time{store.Queued: at.Add(time.Hour), store.Found: at.Add(time.Second)}
 	if err := st.UpdateCapture(t.Context(), u); err != nil {
 		t.Fatal(err)
 	}
 	want := a
 	want.Collector, want.State, want.Path, want.Bytes = "node1", store.Found, "/tmp/x.json", 5
-	want.More, want.Note = u.More, u.Note
+	want.More, want.Note, want.Told = u.More, u.Note, u.Told
 	want.Times = map[store.CaptureState]time.Time{store.Queued: at, store.Found: at.Add(time.Second)}
 	if got, err := st.Capture(t.Context(), a.ID); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("updated\n%+v, %v; want\n%+v", got, err, want)

@@ -52,7 +52,7 @@ func Accept(header string) Lang {
 type text struct{ en, zh string }
 
 // catalogue is the union of the tables in this package.
-var catalogue = merge(frameTexts, traceTexts, columnTexts, definitionTexts, listTexts, errorTexts, fleetTexts, deploymentTexts, pairTexts, captureTexts, collectorTexts, compareTexts, refusalTexts, problemTexts)
+var catalogue = merge(frameTexts, traceTexts, columnTexts, definitionTexts, listTexts, errorTexts, fleetTexts, deploymentTexts, pairTexts, captureTexts, collectorTexts, compareTexts, refusalTexts, problemTexts, saidTexts)
 
 // merge joins the tables and panics at start-up when two define the same key:
 // one of the two would silently never be shown.

@@ -31,7 +31,7 @@ func TestTemplatesAndCatalogueAgree(t *testing.T) {
 	used := map[string]bool{}
 	prefixes := []string{"col.", "def.", "block.", "note.", "nav.", "theme.", "login.",
 		"health.", "reason.", "rule.", "better.", "role.", "fleet.count_", "range.", "figure.", "short.",
-		"verdict.", "story.", "event.", "part.", "plot.", "group.", "capture.n_", "compare.show_", "compare.sort_", "compare.by_", "compare.left_", "compare.per_", "compare.steps_", "compare.align_", "fairlevel.", "verdictword.", "collector.sum", "capturestate.", "collstate.", "target.", "refuse.", "problem.", "uncapturable."}
+		"verdict.", "story.", "event.", "part.", "plot.", "group.", "capture.n_", "compare.show_", "compare.sort_", "compare.by_", "compare.left_", "compare.per_", "compare.steps_", "compare.align_", "fairlevel.", "verdictword.", "collector.sum", "capturestate.", "collstate.", "target.", "refuse.", "problem.", "said.", "uncapturable."}
 	call := regexp.MustCompile(`[.(\s](?:t|T|page)\([^"()]*"([a-z0-9_.]+)"\s*([+,)])`)
 	files := 0
 	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
