@@ -119,14 +119,27 @@ func (p *ports) knock(ctx context.Context, addr string) *wire.Problem {
 		conn.Close()
 		return nil
 	}
-	code := "profile.failed"
+	return p.unreached(addr, err)
+}
+
+// unreached says why there is no connection.
+func (p *ports) unreached(addr string, err error) *wire.Problem {
+	now := time.Now()
+	var dns *net.DNSError
+	var timeout net.Error
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED) && p.kind != capture.DeepInfer:
-		code = "profile.server_refused"
+		return wire.NewProblem(now, "profile.server_refused", addr)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		code = "profile.refused"
+		return wire.NewProblem(now, "profile.refused", addr)
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return wire.NewProblem(now, "profile.unknown_host", addr)
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return wire.NewProblem(now, "profile.no_route", addr)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return wire.NewProblem(now, "profile.timeout", addr, knockWait.String())
 	}
-	return wire.NewProblem(time.Now(), code, addr, err.Error())
+	return wire.NewProblem(now, "profile.failed", addr, err.Error())
 }
 
 // gpuOf is the number of the GPU whose engine answers at an address.

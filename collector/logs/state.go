@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/stepscope/stepscope/collector/tail"
@@ -108,12 +109,35 @@ func (r *run) fail(f *following, err error) {
 		f.problem = nil
 		return
 	}
-	p := wire.NewProblem(now, "log.failed", err.Error())
-	if errors.Is(err, fs.ErrPermission) {
-		p = wire.NewProblem(now, "log.permission", f.path)
-	}
+	p := problemOf(now, f.path, err)
 	p.Since(f.problem)
 	f.problem = p
+}
+
+// problemOf says why a file cannot be read: the system's usual reasons by codes of their own, others in its words.
+func problemOf(now time.Time, path string, err error) *wire.Problem {
+	code := ""
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		code = "log.permission"
+	case errors.Is(err, syscall.EISDIR):
+		code = "log.folder"
+	case errors.Is(err, syscall.EIO):
+		code = "log.disk"
+	case errors.Is(err, syscall.ESTALE):
+		code = "log.stale"
+	case errors.Is(err, syscall.ETIMEDOUT):
+		code = "log.timeout"
+	}
+	if code != "" {
+		return wire.NewProblem(now, code, path)
+	}
+	words := err.Error()
+	var in *fs.PathError
+	if errors.As(err, &in) {
+		words = in.Err.Error() // the path is told already
+	}
+	return wire.NewProblem(now, "log.failed", path, strings.TrimPrefix(words, path+": "))
 }
 
 // lack notes what is wrong with a pattern, nothing if the code is empty.

@@ -134,6 +134,8 @@ func (s *Source) explain(err error, u *url.URL, wait time.Duration) *wire.Proble
 		return s.problem("metrics.certificate", u.Host, cert.Err.Error())
 	case strings.Contains(err.Error(), "malformed HTTP"):
 		return s.problem("metrics.not_http", u.Host)
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		return s.problem("metrics.closed", u.String())
 	}
 	var outer *url.Error
 	if errors.As(err, &outer) {

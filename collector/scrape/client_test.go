@@ -82,6 +82,7 @@ func TestProblems(t *testing.T) {
 			w.Header().Set("Content-Length", "1000")
 			io.WriteString(w, "vllm:num_requests_running 1\n")
 		}), wire.Down, "broke off after 28 bytes", "closed"},
+		{"closed", foreign.VLLM, answers(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), wire.Down, "closed the connection without an answer", "restarting"},
 		{"a bad address", "", "ftp://x", wire.Down, "neither http nor https", "configuration"},
 		{"a name with a password", "", "http://u:p@x:1", wire.Down, "host:port", "configuration"},
 	} {
