@@ -123,7 +123,9 @@ func outliers(c compare.Cell) (names []string) {
 }
 
 // change is a cell's difference for people, and arrow its direction.
-func change(r compare.Row, d *compare.Difference) string { return compare.Change(d, r.Unit) }
+func change(p Page, r compare.Row, d *compare.Difference) string {
+	return compare.ChangeIn(d, r.Unit, string(p.Lang))
+}
 
 func arrow(d *compare.Difference) string {
 	switch {

@@ -908,9 +908,9 @@ func fairCell(p Page, line compare.FairnessLine, c compare.FairnessCell) templ.C
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var45 string
-			templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(compare.Change(c.Diff, line.Unit))
+			templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(compare.ChangeIn(c.Diff, line.Unit, string(p.Lang)))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `compare_table.templ`, Line: 126, Col: 57}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `compare_table.templ`, Line: 126, Col: 75}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var45))
 			if templ_7745c5c3_Err != nil {
@@ -2199,9 +2199,9 @@ func diffCell(p Page, v Compare, r compare.Row, i int, c compare.Cell) templ.Com
 		}
 		if c.Diff != nil && c.Verdict != compare.Refused {
 			var templ_7745c5c3_Var113 string
-			templ_7745c5c3_Var113, templ_7745c5c3_Err = templ.JoinStringErrs(change(r, c.Diff))
+			templ_7745c5c3_Var113, templ_7745c5c3_Err = templ.JoinStringErrs(change(p, r, c.Diff))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `compare_table.templ`, Line: 279, Col: 24}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `compare_table.templ`, Line: 279, Col: 27}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var113))
 			if templ_7745c5c3_Err != nil {

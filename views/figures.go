@@ -100,34 +100,9 @@ func charted(m ledger.Metric) ledger.Metric {
 	return m
 }
 
-// unitNames are the units whose names differ from what the metric table calls them.
-var unitNames = map[ledger.Unit][2]string{
-	ledger.StepsPerSecond:  {"steps/s", "步/s"},
-	ledger.TokensPerSecond: {"tokens/s", "token/s"},
-	ledger.Tokens:          {"tokens", "token"},
-	ledger.TokensPerSeq:    {"tokens/sequence", "token/序列"},
-	ledger.TokenPairs:      {"query·key tokens", "查询·键 token"},
-	ledger.Sequences:       {"sequences", "序列"},
-	ledger.Requests:        {"requests", "请求"},
-	ledger.Preemptions:     {"preemptions", "次抢占"},
-	ledger.Calls:           {"calls", "次调用"},
-	ledger.Communicators:   {"communicators", "通信器"},
-	ledger.Share:           {"%", "%"},
-	ledger.Ratio:           {"ratio", "比值"},
-	ledger.PerToken:        {"per verified token", "每验证 token"},
-	ledger.Flag:            {"0 or 1", "0 或 1"},
-	"steps":                {"steps", "步"}, // what some histograms count
-}
-
 // UnitName is how the pages write a unit.
 func UnitName(l i18n.Lang, u ledger.Unit) string {
-	if names, ok := unitNames[u]; ok {
-		if l == i18n.Chinese {
-			return names[1]
-		}
-		return names[0]
-	}
-	return harmless(string(u))
+	return harmless(Words(l, u.Words()))
 }
 
 // Words picks a text of the metric table in the page's language.

@@ -90,7 +90,7 @@ func printGroup(out io.Writer, t *compare.Table, g *compare.Group, lang string, 
 		fmt.Fprintf(w, "%s\t%s", plain(r.Title(lang)), level(&r.Cells[0], r.Unit, lang))
 		for i := 1; i < len(r.Cells); i++ {
 			c := &r.Cells[i]
-			fmt.Fprintf(w, "\t%s\t%s\t%s", level(c, r.Unit, lang), c.Change(&r.Cells[0], r.Unit), plain(c.Says(lang)))
+			fmt.Fprintf(w, "\t%s\t%s\t%s", level(c, r.Unit, lang), c.Change(&r.Cells[0], r.Unit, lang), plain(c.Says(lang)))
 		}
 		fmt.Fprintln(w)
 	}

@@ -16,7 +16,7 @@ import (
 // whether it is fair to ask; they share one half of the table's level.
 var headline = []string{
 	"completion_TPS", "completion_done_TPS", "prompt_TPS", "avg_SPS", "avg_nextn_accept_rate", "accept_len",
-	"TTFT_mean", "TTFT_avg", "ITL_avg", "TPOT_avg", "E2E_avg",
+	requestTime, "TTFT_mean", "TTFT_avg", "ITL_avg", "TPOT_avg", "E2E_avg",
 	arrivalRate, "avg_input_length", "avg_output_length", "prefill_caching_rate",
 }
 
@@ -325,6 +325,12 @@ func (b *builder) differ(r *Row, i int, a, other *measured, id rowID) {
 	}
 	if moving {
 		return
+	}
+	if more != [2]int{} {
+		if w, far := separated(r, a, other, c.Diff); far {
+			c.Qualifications = append(c.Qualifications, *w)
+			return
+		}
 	}
 	b.short(r, i, []*measured{a, other}, more)
 }

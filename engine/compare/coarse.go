@@ -13,6 +13,14 @@ func meansOnly(width int64) *Reason {
 		"该时段的日志过多，无法逐条读取，改按 "+w+" 的均值比较：抓取期间与窗口未满时的日志也在其中；0 表示“没有”的指标（如首 token 延迟）不予比较。缩短时段即可逐条比较。")
 }
 
+// coarsest is the length of the longest means that were read instead of lines; 0: there are none.
+func (b *builder) coarsest() (width int64) {
+	for _, v := range b.views {
+		width = max(width, v.Coarse)
+	}
+	return width
+}
+
 // Stretch writes a length of time in days, hours or minutes, whichever is whole.
 func Stretch(ns int64) string {
 	switch d := time.Duration(ns); {

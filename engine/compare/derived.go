@@ -29,12 +29,14 @@ var derivedMetrics = map[string]ledger.Metric{
 		Window:  Words{EN: "since the last log line", ZH: "自上一条日志以来"},
 		Moves:   Words{EN: "the traffic; it is the load that all else depends on", ZH: "流量；其余一切都取决于这一负载"},
 	},
+	requestTime:   requestMetrics[requestTime],
+	offeredTokens: requestMetrics[offeredTokens],
 }
 
 // derivedOrder lists them; derivedBefore says which row each stands before.
 var (
-	derivedOrder  = []string{arrivalRate}
-	derivedBefore = map[string]string{arrivalRate: "running"}
+	derivedOrder  = []string{arrivalRate, offeredTokens, requestTime}
+	derivedBefore = map[string]string{arrivalRate: "running", offeredTokens: "running", requestTime: "TTFT_max"}
 )
 
 // derive adds the derived series to the engines that have their parts.
@@ -45,6 +47,7 @@ func (v *view) derive() {
 			s.Flags = restarts(s, v.series[i][seriesID{key: "finished"}])
 		}
 		v.add(i, inFlight, sum, "running", "pending")
+		v.deriveRequests(i)
 		// Tokens per draft, as other engines give it: drafts accepted of those verified, and the target's own token.
 		v.add(i, acceptLen, func(x []float64) float64 { return 1 + x[0]*x[1] }, "avg_nextn_accept_rate", verifiedLen)
 		// Lines don't carry the sequences that drafts were verified of, but their number of drafts and its mean.

@@ -120,18 +120,18 @@ func drifting(x []float64) bool {
 // driftReason is the condition that the figures of a column which changed carry.
 func (m *measured) driftReason(letter, unit string) *Reason {
 	q := m.before
-	parts := make([]string, len(q))
+	parts, partsZH := make([]string, len(q)), make([]string, len(q))
 	for i := range q {
-		parts[i] = Figure(q[i], unit)
+		parts[i], partsZH[i] = Figure(q[i], unit), figureIn(q[i], unit, "zh")
 	}
-	path := strings.Join(parts, " → ")
-	short := parts[0] + " → " + parts[3]
+	path, pathZH := strings.Join(parts, " → "), strings.Join(partsZH, " → ")
+	short, shortZH := parts[0]+" → "+parts[3], partsZH[0]+" → "+partsZH[3]
 	if m.half {
 		return why(Drift, letter+" drifted, second half only", letter+" 有漂移，仅用后半段",
 			"Column "+letter+" changed within its time (by quarters: "+path+"). Its second half is steady and stands for it here.",
-			letter+" 列在其时段内发生变化（按四分之一时段："+path+"）。其后半段平稳，此处以后半段为准。")
+			letter+" 列在其时段内发生变化（按四分之一时段："+pathZH+"）。其后半段平稳，此处以后半段为准。")
 	}
-	return why(Drift, letter+" drifts: "+short, letter+" 持续漂移："+short,
+	return why(Drift, letter+" drifts: "+short, letter+" 持续漂移："+shortZH,
 		"Column "+letter+" changes throughout its time (by quarters: "+path+"), so its mean says little about another time. It lies beyond anything that the steady column does.",
-		letter+" 列在整个时段内持续变化（按四分之一时段："+path+"），其均值难以代表其他时段；但它远在平稳一列的波动之外。")
+		letter+" 列在整个时段内持续变化（按四分之一时段："+pathZH+"），其均值难以代表其他时段；但它远在平稳一列的波动之外。")
 }

@@ -33,6 +33,8 @@ type Fairness struct {
 	Text    Words         // in a sentence
 	Columns []FairnessLevel
 	Lines   []FairnessLine
+
+	overrun []bool // by column: its queue grows without end
 }
 
 // FairnessLine is one thing that should be equal.
@@ -67,6 +69,7 @@ type loadFigure struct {
 
 var loadFigures = []loadFigure{
 	{key: arrivalRate, name: Words{EN: "arrival rate", ZH: "到达率"}, heavier: 1, small: 0.02, large: 0.2, noticeable: 0.1, followsOutput: true},
+	{key: offeredTokens, name: Words{EN: "offered tokens", ZH: "到达的 token 工作量"}, heavier: 1, small: 0.02, large: 0.2, noticeable: 0.1, followsOutput: true},
 	{key: "avg_input_length", name: Words{EN: "input length", ZH: "输入长度"}, heavier: 1, small: 0.02, large: 0.2, noticeable: 0.1},
 	{key: "avg_output_length", name: Words{EN: "output length", ZH: "输出长度"}, heavier: 1, small: 0.02, large: 0.2, noticeable: 0.1},
 	{key: "prefill_caching_rate", name: Words{EN: "prefix cache hits", ZH: "前缀命中率"}, heavier: -1, points: true, small: 0.02, large: 0.15, noticeable: 0.1},
@@ -92,17 +95,32 @@ func (f *Fairness) load(column int) *Reason {
 		return nil
 	}
 	weight := f.weight(column)
+	more := Words{EN: " A gain under lighter load is none.", ZH: "在更轻负载下的“提升”不算提升。"}
+	if f.overrun[column] {
+		more = Words{EN: " Its queue grows all the time: it gets more than it serves, however few requests come.", ZH: "其队列持续增长：无论到达多少，都已超过其处理能力。"}
+	}
 	return why(OtherLoad, "under "+weight.EN+" load", "负载"+weight.ZH,
-		"The columns did not have the same work: "+strings.Join(en, "; ")+". A gain under lighter load is none.",
-		"两列的工作量不同："+strings.Join(zh, "；")+"。在更轻负载下的“提升”不算提升。")
+		"The columns did not have the same work: "+strings.Join(en, "; ")+"."+more.EN,
+		"两列的工作量不同："+strings.Join(zh, "；")+"。"+more.ZH)
 }
 
-// weight says in a word how a column's load differs.
+// weight says in a word how a column's load differs: by the work that is offered where that
+// evidently differs. Where it does not, the single figures may say so, but neither against
+// what is seen of the work, nor that a column has an easy time whose queue grows.
 func (f *Fairness) weight(column int) Words {
 	lighter, heavier := false, false
+	offered := 0.0
 	for _, l := range f.Lines {
 		i := slices.IndexFunc(loadFigures, func(g loadFigure) bool { return g.key == l.Key })
-		if c := l.Cells[column]; i >= 0 && (c.Level == Qualified || c.Level == Unfair) {
+		c := l.Cells[column]
+		evident := c.Level == Qualified || c.Level == Unfair
+		if l.Key == offeredTokens && c.Diff != nil {
+			if offered = c.Diff.Value; evident {
+				lighter, heavier = offered < 0, offered > 0
+				break
+			}
+		}
+		if i >= 0 && evident {
 			if loadFigures[i].heavier*c.Diff.Value > 0 {
 				heavier = true
 			} else {
@@ -111,6 +129,7 @@ func (f *Fairness) weight(column int) Words {
 		}
 	}
 	switch {
+	case lighter && (f.overrun[column] || offered > 0), heavier && offered < 0:
 	case lighter && !heavier:
 		return Words{EN: "lighter", ZH: "更轻"}
 	case heavier && !lighter:
@@ -121,9 +140,10 @@ func (f *Fairness) weight(column int) Words {
 
 // fairness compares what the columns had to do, by the rows' settled differences.
 func (b *builder) fairness() Fairness {
-	f := Fairness{Columns: make([]FairnessLevel, len(b.views))}
+	f := Fairness{Columns: make([]FairnessLevel, len(b.views)), overrun: make([]bool, len(b.views))}
 	for i := range f.Columns {
 		f.Columns[i] = Fair
+		_, f.overrun[i] = b.overrun(i)
 	}
 	for _, g := range loadFigures {
 		f.Lines = append(f.Lines, b.loadLine(g))
@@ -142,6 +162,12 @@ func (b *builder) fairness() Fairness {
 		f.Level = worse(f.Level, l)
 	}
 	f.Text = b.fairnessText(&f)
+	for i, over := range f.overrun {
+		if c := letters[i : i+1]; over && (f.Level == Qualified || f.Level == Unfair) { // else a lower rate would excuse it
+			f.Text.EN += " But " + c + "'s queue grows without end: it gets more than it serves."
+			f.Text.ZH += "但 " + c + " 的队列持续增长：到达的请求多于其处理能力。"
+		}
+	}
 	return f
 }
 

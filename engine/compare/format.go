@@ -11,7 +11,10 @@ import (
 
 // Figure writes a value in a row's unit for people: three significant figures, shares
 // as percentages, "–" for what is no number.
-func Figure(v float64, unit string) string {
+func Figure(v float64, unit string) string { return figureIn(v, unit, "en") }
+
+// figureIn is Figure in a language, "en" or "zh".
+func figureIn(v float64, unit, lang string) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
@@ -22,8 +25,12 @@ func Figure(v float64, unit string) string {
 	switch unit {
 	case "", string(ledger.Ratio), string(ledger.Flag):
 		return significant(v)
+	case string(ledger.Milliseconds):
+		if math.Abs(v) >= 1e4 && !math.IsInf(v, 0) {
+			return significant(v/1000) + " s"
+		}
 	}
-	return significant(v) + " " + unit
+	return significant(v) + " " + in(ledger.Unit(unit).Words(), lang)
 }
 
 // significant writes three significant figures, without an exponent up to 10¹⁵ and with
@@ -52,12 +59,15 @@ func significant(v float64) string {
 
 // Change writes a difference: relative where that means something, in percentage
 // points for shares.
-func Change(d *Difference, unit string) string {
+func Change(d *Difference, unit string) string { return ChangeIn(d, unit, "en") }
+
+// ChangeIn is Change in a language, "en" or "zh".
+func ChangeIn(d *Difference, unit, lang string) string {
 	if unit == string(ledger.Share) {
 		return points(d.Value)
 	}
 	if math.IsNaN(d.Rel) {
-		return plus(d.Value) + Figure(d.Value, unit)
+		return plus(d.Value) + figureIn(d.Value, unit, lang)
 	}
 	return percent(d.Rel)
 }
@@ -75,8 +85,10 @@ func plus(v float64) string {
 
 // interval writes the interval of a difference that holds for the whole table, relative
 // to the level of A where there is one.
-func span(d *Difference, base float64, unit string) string {
-	scale, suffix := 1.0, " "+unit
+func span(d *Difference, base float64, unit string) string { return spanIn(d, base, unit, "en") }
+
+func spanIn(d *Difference, base float64, unit, lang string) string {
+	scale, suffix := 1.0, " "+in(ledger.Unit(unit).Words(), lang)
 	switch {
 	case unit == string(ledger.Share):
 		scale, suffix = 100, " pp"

@@ -141,8 +141,7 @@ func (g Gate) check(r *Row, column int) GateResult {
 	if g.below {
 		worst = c.Diff.Low95
 	}
-	en, zh := Change(c.Diff, r.Unit)+" ("+span(c.Diff, r.Cells[0].Level, r.Unit)+")", ""
-	zh = en
+	en, zh := c.Change(&r.Cells[0], r.Unit, "en"), c.Change(&r.Cells[0], r.Unit, "zh")
 	switch {
 	case c.Verdict.Evidenced() && beyond(c.Diff.Value):
 		res.Outcome = Crossed

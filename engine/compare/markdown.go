@@ -37,7 +37,7 @@ func (t *Table) WriteMarkdown(w io.Writer, lang string) error {
 			fmt.Fprintf(out, "| %s | %s |", escape(r.Title(lang)), escape(r.Cells[0].Text(r.Unit, lang)))
 			for k := 1; k < len(r.Cells); k++ {
 				c := &r.Cells[k]
-				fmt.Fprintf(out, " %s | %s | %s |", escape(c.Text(r.Unit, lang)), c.Change(&r.Cells[0], r.Unit), escape(c.Says(lang)))
+				fmt.Fprintf(out, " %s | %s | %s |", escape(c.Text(r.Unit, lang)), c.Change(&r.Cells[0], r.Unit, lang), escape(c.Says(lang)))
 			}
 			out.WriteString("\n")
 		}
@@ -72,19 +72,19 @@ func (c *Cell) Text(unit, lang string) string {
 		return "–"
 	case c.Low != c.High:
 		if c.Low <= 0 {
-			return "≤ " + Figure(c.High, unit)
+			return "≤ " + figureIn(c.High, unit, lang)
 		}
-		return Figure(c.Low, unit) + "–" + Figure(c.High, unit)
+		return figureIn(c.Low, unit, lang) + "–" + figureIn(c.High, unit, lang)
 	}
-	return Figure(c.Level, unit)
+	return figureIn(c.Level, unit, lang)
 }
 
 // Change is the difference from the baseline's cell with its interval, empty without one.
-func (c *Cell) Change(base *Cell, unit string) string {
+func (c *Cell) Change(base *Cell, unit, lang string) string {
 	if c.Diff == nil {
 		return ""
 	}
-	return Change(c.Diff, unit) + " (" + span(c.Diff, base.Level, unit) + ")"
+	return ChangeIn(c.Diff, unit, lang) + " (" + spanIn(c.Diff, base.Level, unit, lang) + ")"
 }
 
 // Says is the verdict in words with its reason and conditions.

@@ -91,6 +91,7 @@ func (v *view) measure(id rowID, r rule) measured {
 	out.cell.Left.Alone = j.left
 	out.level(a, j, r)
 	out.before = out.est.quarters
+	rises := out.rises()
 	out.settle(a, r)
 	out.findTrend(a, r)
 	out.last = a.end(a.n - 1)
@@ -103,6 +104,7 @@ func (v *view) measure(id rowID, r rule) measured {
 	c.Level, c.Low, c.High, c.Spread = out.est.level, out.est.level, out.est.level, out.est.spread
 	c.Points, c.Effect = out.est.n, out.est.effect
 	c.Trail = trail(j, r.scale)
+	c.path, c.rises = out.before, rises && !out.half
 	return out
 }
 

@@ -169,7 +169,7 @@ func TestAcceptanceHasTwoMeanings(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := row(t, table, "nextn_accept_rate", "2", "").Cells[1]
-	if c.Verdict != Refused || c.Diff != nil || !strings.Contains(c.Reason.Short.EN, "accept_rate_uncond") {
+	if c.Verdict != Refused || c.Diff != nil || !strings.Contains(c.Reason.Short.EN, "of all drafts” instead: one divides by") || !strings.Contains(c.Reason.Long.EN, "accept_rate_uncond") {
 		t.Errorf("conditional against unconditional: %v %+v", c.Verdict, c.Reason)
 	}
 }

@@ -143,7 +143,7 @@ func TestNoFalseVerdicts(t *testing.T) {
 // of 5 % and an autocorrelation of 0.5 the mean of one side is worth 240 ÷ 3 = 80
 // independent lines, since (1 + 0.5) ÷ (1 − 0.5) = 3. The standard error of the
 // difference is 5 % × √(2 ÷ 80) = 0.79 %, and 5 % are 6.3 of them; the critical value
-// at (2 % ÷ 2) ÷ 9 headline rows and some 50 degrees of freedom is 3.5. So all but about
+// at (2 % ÷ 2) ÷ 10 headline rows and some 50 degrees of freedom is 3.5. So all but about
 // Φ(3.5 − 6.3) < 1 % of tables should find it.
 func TestFindsFivePercent(t *testing.T) {
 	tables := 400
@@ -167,8 +167,12 @@ func TestFindsFivePercent(t *testing.T) {
 		}
 	}
 	t.Logf("found in %d of %d tables (%.1f %%)", found, tables, 100*float64(found)/float64(tables))
-	if float64(found) < 0.95*float64(tables) {
-		t.Errorf("found in %d of %d tables, less than 95 %%", found, tables)
+	least := 0.95
+	if testing.Short() { // of so few, two standard deviations less
+		least -= 2 * math.Sqrt(0.95*0.05/float64(tables))
+	}
+	if float64(found) < least*float64(tables) {
+		t.Errorf("found in %d of %d tables, less than %.0f %%", found, tables, 100*least)
 	}
 }
 

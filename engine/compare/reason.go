@@ -38,6 +38,7 @@ const (
 	BelowBounds   Code = "below_bounds"   // a quantile below the histogram's first bound
 	OtherBounds   Code = "other_bounds"   // histograms with other bounds
 	Drift         Code = "drift"          // a column changed within its time
+	Apart         Code = "apart"          // too few data for an interval, but samples that don't overlap by far
 	Follows       Code = "follows"        // a consequence that only looks like a gain
 
 	TooFew     Code = "too_few"     // samples
@@ -95,9 +96,17 @@ func otherSteps(here, there StepKind) *Reason {
 		"该列的日志只有"+zh[there]+"，没有"+zh[here]+"；该指标在两种步上的上限与含义不同，不可互比。更长的时段可能两者都有。")
 }
 
+// otherMeaning says that a column has another metric in a row's place, and what keeps the two apart.
 func otherMeaning(code Code, own, other string, because Words) *Reason {
-	return why(code, "has "+other+" instead", "改为提供 "+other,
-		own+" and "+other+": "+because.EN+".", own+" 与 "+other+"："+because.ZH+"。")
+	name := func(key string) Words {
+		if m, ok := definition(key); ok {
+			return m.Name
+		}
+		return Words{EN: key, ZH: key}
+	}
+	x, y := name(own), name(other)
+	return why(code, "has “"+y.EN+"” instead: "+because.EN, "改为提供“"+y.ZH+"”："+because.ZH,
+		"“"+x.EN+"” ("+own+") and “"+y.EN+"” ("+other+"): "+because.EN+".", "“"+x.ZH+"”（"+own+"）与“"+y.ZH+"”（"+other+"）："+because.ZH+"。")
 }
 
 func needsMore(more, have int, letter string) *Reason {
@@ -114,10 +123,14 @@ func needsMore(more, have int, letter string) *Reason {
 		letter+" 列样本过少，无法判断："+long.ZH+"。请选择更长的时段或等待。")
 }
 
-// percent writes a relative difference with its sign: one decimal below 100 %.
+// percent writes a relative difference with its sign: one decimal below 100 %, and as a
+// factor from 1000 % on.
 func percent(rel float64) string {
 	if math.IsNaN(rel) || math.IsInf(rel, 0) {
 		return "–"
+	}
+	if rel >= 10 {
+		return fmt.Sprintf("× %.0f", 1+rel)
 	}
 	digits := 1
 	if math.Abs(rel) >= 1 {

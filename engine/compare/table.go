@@ -105,6 +105,9 @@ type Cell struct {
 	// Qualifications are the conditions under which the verdict holds.
 	Qualifications []Reason
 
+	path  [4]float64 // means of the quarters of the time
+	rises bool       // … evidently upwards, to the end
+
 	drift  []Reason // become qualifications with the verdict
 	choose []Choice // times to choose for a verdict
 }

@@ -50,9 +50,10 @@ func (m *measured) findTrend(a aligned, r rule) {
 // what to choose instead.
 func (m *measured) unsettled(letter, unit string) *Reason {
 	q := m.est.quarters
-	path := Figure(q[0], unit)
+	path, pathZH := Figure(q[0], unit), figureIn(q[0], unit, "zh")
 	for _, v := range q[1:] {
 		path += " → " + Figure(v, unit)
+		pathZH += " → " + figureIn(v, unit, "zh")
 	}
 	en, zh := "it goes up and down", "忽高忽低"
 	if r := m.trend.rate; !math.IsNaN(r) {
@@ -73,7 +74,7 @@ func (m *measured) unsettled(letter, unit string) *Reason {
 	}
 	return why(Unsettled, "no steady level in "+letter, letter+" 列没有平稳水平",
 		"Column "+letter+" has no steady level: "+en+" (by quarters: "+path+"). "+nextEN,
-		letter+" 列没有平稳水平："+zh+"（按四分之一时段："+path+"）。"+nextZH)
+		letter+" 列没有平稳水平："+zh+"（按四分之一时段："+pathZH+"）。"+nextZH)
 }
 
 // choice is the column over the time from which on it is steady; "" where there is none.

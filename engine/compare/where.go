@@ -77,9 +77,10 @@ func (r *Row) finding(column int, share float64, text Words) Finding {
 // moved says how a row's level moved between the columns.
 func (r *Row) moved(column int) (en, zh string) {
 	a, c := &r.Cells[0], &r.Cells[column]
-	s := Figure(a.Level, r.Unit) + " → " + Figure(c.Level, r.Unit)
-	change := Change(c.Diff, r.Unit)
-	return s + " (" + change + ")", s + "（" + change + "）"
+	s := func(lang string) string {
+		return figureIn(a.Level, r.Unit, lang) + " → " + figureIn(c.Level, r.Unit, lang)
+	}
+	return s("en") + " (" + Change(c.Diff, r.Unit) + ")", s("zh") + "（" + ChangeIn(c.Diff, r.Unit, "zh") + "）"
 }
 
 // byItself words the estimate of a contribution. Where throughput does not differ it is

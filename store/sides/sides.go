@@ -65,6 +65,9 @@ func (l *loader) sides(ctx context.Context, columns []compare.ColumnSpec) ([]com
 		if err != nil {
 			return nil, err
 		}
+		if len(sides) == 0 && c.Baseline != "" { // what comes after it is compared with it, not with a part of itself
+			l.kept = side
+		}
 		sides = append(sides, side)
 	}
 	return sides, nil
@@ -75,8 +78,9 @@ type loader struct {
 	deployments []store.Deployment
 	opt         Options
 	keys        []string
-	values      int  // read so far
-	means       bool // instead of samples
+	values      int          // read so far
+	means       bool         // instead of samples
+	kept        compare.Side // the first column if it is a baseline
 }
 
 // side reads one column.
@@ -172,7 +176,11 @@ func (l *loader) span(ctx context.Context, c compare.ColumnSpec) (from, to int64
 	if since == 0 {
 		since = l.opt.Since
 	}
-	return l.opt.Now.Add(-since).UnixNano(), l.opt.Now.UnixNano(), nil
+	from, to = l.opt.Now.Add(-since).UnixNano(), l.opt.Now.UnixNano()
+	if c.Since == 0 && c.Deployment == l.kept.Deployment {
+		from = max(from, min(l.kept.To, to))
+	}
+	return from, to, nil
 }
 
 var errTooMany = errors.New("too many samples")

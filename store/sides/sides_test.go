@@ -122,6 +122,29 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// TestLoadAfterABaseline: a column without a time of its own begins where the baseline that
+// it is held against ends, since it would be compared with its own lines else.
+func TestLoadAfterABaseline(t *testing.T) {
+	st := filled(t)
+	all, err := load(t, st, sides.Options{}, "fast@baseline:first half", "fast", "slow", "fast@-50m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The baseline is minutes 0 to 30 of the hour; other deployments and times that were asked for stay.
+	for i, want := range []int64{0, 30, 0, 10} {
+		if got := (all[i].From - start.UnixNano()) / int64(time.Minute); got != want {
+			t.Errorf("column %d begins at minute %d, want %d", i, got, want)
+		}
+	}
+	table, err := compare.Compare(all[:2], compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if table.Fairness.Level == compare.Unfair {
+		t.Errorf("the baseline and what came after: %s", table.Fairness.Text.EN)
+	}
+}
+
 func TestLoadOnlySome(t *testing.T) {
 	all, err := load(t, filled(t), sides.Options{Metrics: []string{"nextn_accept_rate"}}, "fast", "slow")
 	if err != nil {
