@@ -47,11 +47,12 @@ var (
 	GPU = cols("gpu",
 		Column{Key: "name", Type: "name", Sort: "ascending"}, Column{Key: "kernels", Type: "int"},
 		Column{Key: "busy_ns", Type: "ns"}, Column{Key: "busy_ppm", Type: "ppm"}, Column{Key: "sum_ns", Type: "ns"},
-		Column{Key: "compute_ns", Type: "ns"}, Column{Key: "comm_ns", Type: "ns"}, Column{Key: "exposed_comm_ns", Type: "ns"},
+		Column{Key: "compute_ns", Type: "ns"}, Column{Key: "comm_ns", Type: "ns"},
+		Column{Key: "custom_comm_ns", Type: "ns"}, Column{Key: "exposed_comm_ns", Type: "ns"},
 		Column{Key: "copy_ns", Type: "ns"}, Column{Key: "idle_ns", Type: "ns"},
 		Column{Key: "graph_kernels", Type: "int"}, Column{Key: "streams", Type: "int"})
 	Collectives = cols("collectives",
-		Column{Key: "name", Type: "name"}, Column{Key: "count", Type: "int"},
+		Column{Key: "name", Type: "name"}, Column{Key: "library", Type: "tag"}, Column{Key: "count", Type: "int"},
 		Column{Key: "total_ns", Type: "ns", Sort: "descending"}, Column{Key: "mean_ns", Type: "ns"}, Column{Key: "max_ns", Type: "ns"},
 		Column{Key: "share_ppm", Type: "ppm"}, Column{Key: "group_size", Type: "int"}, Column{Key: "ranks_partial", Type: "text"})
 	Kernels = cols("kernels",

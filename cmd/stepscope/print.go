@@ -89,10 +89,10 @@ func printSteps(out io.Writer, s *trace.Summary, rows int) {
 }
 
 func printGPU(out io.Writer, s *trace.Summary, rows int) {
-	table(out, "\nGPU\tkernels\tbusy ms\tsum ms\tidle ms\tcopies ms\tNCCL ms\texposed ms\tstreams", len(s.Devices), rows, func(w io.Writer, i int) {
+	table(out, "\nGPU\tkernels\tbusy ms\tsum ms\tidle ms\tcopies ms\tNCCL ms\tcustom comm ms\texposed comm ms\tstreams", len(s.Devices), rows, func(w io.Writer, i int) {
 		d := &s.Devices[i]
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%d\n", plain(d.ID), d.Kernels, num(d.Busy), num(d.Sum), optMS(d.Idle), num(d.Copy),
-			num(d.Comm), num(d.ExposedComm), len(d.Streams))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\n", plain(d.ID), d.Kernels, num(d.Busy), num(d.Sum), optMS(d.Idle), num(d.Copy),
+			num(d.Comm), num(d.CustomComm), num(d.ExposedComm), len(d.Streams))
 	})
 	table(out, "\nKernel\tclass\tcount\ttotal ms\tmean ms\tmax ms", len(s.Kernels), rows, func(w io.Writer, i int) {
 		k := &s.Kernels[i]

@@ -135,9 +135,15 @@ func (r *Reader) acceptGPU(b []byte, cls class, ts, dur int64, tr uint32) {
 	switch cls {
 	case clsKernel:
 		x.kind = rowKernel
-		p.kernels.get(ev.name).add(dur, a.graph)
-		if p.names.flags[ev.name]&nfComm != 0 {
-			p.addCollective(r.readCollective(b), ev.name, 1, dur, dur)
+		k := p.kernels.get(ev.name)
+		if k.count == 0 {
+			p.names.markCustom(ev.name)
+		}
+		k.add(dur, a.graph)
+		if f := p.names.flags[ev.name]; f&(nfComm|nfCustom) != 0 {
+			c := r.readCollective(b)
+			c.custom = f&nfComm == 0
+			p.addCollective(c, ev.name, 1, dur, dur)
 		}
 	case clsMemcpy:
 		x.kind = rowMemcpy

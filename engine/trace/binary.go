@@ -76,7 +76,7 @@ func (e *encoder) tables(p *Partial) {
 	}
 	e.len(len(p.collectives))
 	for _, c := range p.collectives {
-		e.int(int64(c.key.name), c.key.groupSize, flag(c.key.partial), int64(c.kernel), c.count, c.total, c.max)
+		e.int(int64(c.key.name), c.key.groupSize, flag(c.key.partial), flag(c.key.custom), int64(c.kernel), c.count, c.total, c.max)
 	}
 }
 
@@ -94,6 +94,7 @@ func (e *encoder) overflow(o *overflow) {
 		e.int(int64(d.key.rank), d.key.device)
 		e.spans(&d.compute)
 		e.spans(&d.comm)
+		e.spans(&d.custom)
 		e.spans(&d.copy)
 	}
 }
@@ -201,6 +202,9 @@ func (d *decoder) tables(p *Partial) {
 		for range d.len() {
 			a := t.get(nameID(d.i64()))
 			d.int(&a.count, &a.total, &a.max, &a.graph)
+			if t == &p.kernels {
+				p.names.markCustom(a.name)
+			}
 		}
 	}
 	for range d.len() {
@@ -210,7 +214,7 @@ func (d *decoder) tables(p *Partial) {
 		p.metas = append(p.metas, meta{metaKind(d.i64()), uint32(d.i64()), nameID(d.i64())})
 	}
 	for range d.len() {
-		c := collective{nameID(d.i64()), d.i64(), d.flag()}
+		c := collective{nameID(d.i64()), d.i64(), d.flag(), d.flag()}
 		p.collectives = append(p.collectives, collectiveAgg{c, nameID(d.i64()), d.i64(), d.i64(), d.i64()})
 	}
 }
@@ -222,7 +226,7 @@ func (d *decoder) overflow(o *overflow) {
 	}
 	for range d.len() {
 		x := o.deviceByKey(deviceKey{nameID(d.i64()), d.i64()})
-		x.compute, x.comm, x.copy = d.spans(), d.spans(), d.spans()
+		x.compute, x.comm, x.custom, x.copy = d.spans(), d.spans(), d.spans(), d.spans()
 	}
 }
 

@@ -11,18 +11,19 @@ func TestRowsCapped(t *testing.T) {
 	data := []byte(document(
 		annotation("a", "0", "10"), annotation("b", "20", "10"), annotation("c", "40", "10"), annotation("a", "60", "30"),
 		kernel("k", "5", "10", "1"), kernel("k", "12", "8", "2"), kernel("j", "40", "5", "3"), nccl("ncclDevKernel_AllReduce", "43", "10", ""),
-		copyOn("gpu_memcpy", "9", "50", "6", "4"), gpu("far", "3", "7", "70", "1", "5")))
-	// Busy: 5–20, 40–56. Compute 5–20, 40–45; communication 43–53, of it 45–53 exposed.
-	const want = `slices=10; gpu 0 kernels=4; gpu 0 sum=33000; gpu 0 busy=31000; gpu 0 idle=20000; gpu 0 copy=6000; gpu 0 comm=10000; gpu 0 compute=20000;
-		gpu 0 exposed=8000; gpu 0 streams=3; gpu 3 busy=1000; gpus=2; kernel k=2/18000/9000/10000; kernel j=1/5000/5000/5000; kernels=k, ncclDevKernel_AllReduce, j, far;
-		span=90000; collective allreduce=1/10000/10000 - false`
+		copyOn("gpu_memcpy", "9", "50", "6", "4"), gpu("far", "3", "7", "70", "1", "5"), gpu("vllm::cross_device_reduce_2stage", "3", "7", "72", "2", "6")))
+	// Busy: 5–20, 40–56. Compute 5–20, 40–45; communication 43–53, of it 45–53 exposed. GPU 3: 70–71, and 72–74 without NCCL.
+	const want = `slices=11; gpu 0 kernels=4; gpu 0 sum=33000; gpu 0 busy=31000; gpu 0 idle=20000; gpu 0 copy=6000; gpu 0 comm=10000; gpu 0 compute=20000;
+		gpu 0 exposed=8000; gpu 0 streams=3; gpu 3 busy=3000; gpu 3 comm=0; gpu 3 custom=2000; gpu 3 exposed=2000; gpus=2;
+		kernel k=2/18000/9000/10000; kernel j=1/5000/5000/5000; kernels=k, ncclDevKernel_AllReduce, j, vllm::cross_device_reduce_2stage, far;
+		span=90000; collective allreduce=1/10000/10000 - false; collective custom allreduce=1/2000/2000 - false`
 	check(t, read(t, data), want+"; rows_capped=-; phase a=2/40000/40000; phases=3")
-	for rows := 1; rows < 10; rows++ {
+	for rows := 1; rows < 11; rows++ {
 		p, err := Read(bytes.NewReader(data), Options{Rows: rows})
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, p, want+"; rows_capped="+itoa(int64(10-rows))+"; verdict=warn; phases=3")
+		check(t, p, want+"; rows_capped="+itoa(int64(11-rows))+"; verdict=warn; phases=3")
 		f := figures(p, Analyze(p, AnalyzeOptions{}))
 		for name, sum := range map[string]string{"a": "2/40000/", "b": "1/10000/", "c": "1/10000/"} {
 			if !strings.HasPrefix(f["phase "+name], sum) {

@@ -11,6 +11,7 @@ type deviceWork struct {
 	rowsOnIt    bool
 	compute     []span
 	comm        []span
+	custom      []span // communication by other libraries
 	copies      []span
 	more        *deviceSpans // of the rows beyond the cap
 	first, last int64
@@ -87,6 +88,8 @@ func (a *analysis) sumDevices() {
 		case !a.timed(g):
 		case a.p.names.flags[g.name]&nfComm != 0:
 			d.comm = append(d.comm, sp)
+		case a.p.names.flags[g.name]&nfCustom != 0:
+			d.custom = append(d.custom, sp)
 		default:
 			d.compute = append(d.compute, sp)
 		}
@@ -109,6 +112,7 @@ func (a *analysis) sumDevices() {
 		o := &a.p.over.devices[i]
 		o.compute.pack()
 		o.comm.pack()
+		o.custom.pack()
 		o.copy.pack()
 		get(o.key).more = o
 	}
@@ -146,10 +150,11 @@ func (d *deviceWork) finish(a *analysis) Device {
 	}
 	compute := []spanCursor{cursorOf(union(d.compute)), more.compute.cursor()}
 	comm := []spanCursor{cursorOf(union(d.comm)), more.comm.cursor()}
+	custom := []spanCursor{cursorOf(union(d.custom)), more.custom.cursor()}
 	copies := []spanCursor{cursorOf(union(d.copies)), more.copy.cursor()}
 	of := func(lists ...[]spanCursor) int64 { return covered(slices.Concat(lists...)...) }
-	x.Compute, x.Comm, x.Copy = of(compute), of(comm), of(copies)
-	x.Busy, x.ExposedComm = of(compute, comm, copies), of(compute, comm)-x.Compute
+	x.Compute, x.Comm, x.CustomComm, x.Copy = of(compute), of(comm), of(custom), of(copies)
+	x.Busy, x.ExposedComm = of(compute, comm, custom, copies), of(compute, comm, custom)-x.Compute
 	if d.rowsOnIt {
 		x.First, x.Last = some(d.first-a.origin), some(d.last-a.origin)
 		x.Idle = some(spanOf(d.first, d.last) - x.Busy)

@@ -100,6 +100,7 @@ func (s *Summary) writeRest(w *writer) {
 	})
 	list(w, "collectives", s.Collectives, func(c *Collective) {
 		w.str("name", c.Name)
+		w.str("library", c.Library)
 		w.int("count", c.Count)
 		w.int("total_ns", c.Total)
 		w.int("max_ns", c.Max)
@@ -148,6 +149,7 @@ func (d *Device) write(w *writer) {
 	w.int("comm_ns", d.Comm)
 	w.int("streams", int64(len(d.Streams)))
 	w.int("compute_ns", d.Compute)
+	w.int("custom_comm_ns", d.CustomComm)
 	w.int("exposed_comm_ns", d.ExposedComm)
 	w.opt("first_ns", d.First)
 	w.opt("last_ns", d.Last)

@@ -80,7 +80,7 @@ func sane(t *testing.T, s *Summary) {
 		if d.Sum > 1<<61 || d.Idle.V > 1<<61 {
 			continue
 		}
-		if d.Busy < max(d.Compute, d.Comm, d.Copy) || d.Idle.V < 0 || d.Sum < 0 || d.ExposedComm < 0 || d.ExposedComm > d.Comm || d.Busy > d.Compute+d.ExposedComm+d.Copy {
+		if d.Busy < max(d.Compute, d.Comm, d.Copy) || d.Idle.V < 0 || d.Sum < 0 || d.ExposedComm < 0 || d.ExposedComm > d.Comm+d.CustomComm || d.Busy > d.Compute+d.ExposedComm+d.Copy {
 			t.Errorf("device %+v", d)
 		}
 	}

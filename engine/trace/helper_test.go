@@ -68,6 +68,7 @@ func figures(p *Partial, s *Summary) map[string]string {
 		opt(k+"idle", d.Idle)
 		n(k+"copy", d.Copy)
 		n(k+"comm", d.Comm)
+		n(k+"custom", d.CustomComm)
 		n(k+"compute", d.Compute)
 		n(k+"exposed", d.ExposedComm)
 		n(k+"graph", d.GraphKernel)
@@ -121,7 +122,11 @@ func figures(p *Partial, s *Summary) map[string]string {
 	}
 	f["graph"] = join(s.Graph.Launches, s.Graph.Kernels, s.Graph.KernelTime, s.Graph.KernelTotal)
 	for _, c := range s.Collectives {
-		f["collective "+c.Name] = join(c.Count, c.Total, c.Max) + " " + or(c.GroupSize) + " " + strconv.FormatBool(c.RanksPartial)
+		name := c.Name
+		if c.Library != "nccl" {
+			name = c.Library + " " + name
+		}
+		f["collective "+name] = join(c.Count, c.Total, c.Max) + " " + or(c.GroupSize) + " " + strconv.FormatBool(c.RanksPartial)
 	}
 	n("collectives", int64(len(s.Collectives)))
 	f["overhead"] = join(s.Overhead.Count, s.Overhead.Total)

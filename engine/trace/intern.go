@@ -15,12 +15,13 @@ type nameID uint32
 type nameFlags uint8
 
 const (
-	nfComm      nameFlags = 1 << iota // a collective communication kernel: "nccl" in its name
+	nfComm      nameFlags = 1 << iota // a communication kernel of NCCL or RCCL: "nccl" in its name
 	nfDeepInfer                       // begins with "deepinfer:"
 	nfLaunch                          // a runtime call that launches one kernel
 	nfGraph                           // a runtime call that replays a graph
 	nfNoLaunch                        // a runtime call that never puts work on the GPU
 	nfOther                           // the stand-in for names beyond the cap
+	nfCustom                          // a communication kernel of another library; set when the name is first met as a kernel's
 )
 
 const deepInferPrefix = "deepinfer:"

@@ -32,22 +32,28 @@ func (a *analysis) sumKernels() {
 		if name == "" {
 			name = a.p.names.str(c.kernel)
 		}
-		name = collectiveOf(name)
-		x := Collective{Name: name, Count: c.count, Total: c.total, Max: c.max, RanksPartial: c.key.partial}
+		x := Collective{Name: collectiveOf(name), Library: "nccl", Count: c.count, Total: c.total, Max: c.max, RanksPartial: c.key.partial}
+		if c.key.custom {
+			x.Library = "custom"
+			if x.Name == name && c.key.name == 0 {
+				x.Name = "unknown" // the name of a kernel is no operation
+			}
+		}
 		if c.key.groupSize >= 0 {
 			x.GroupSize = some(c.key.groupSize)
 		}
 		a.addCollective(x)
 	}
 	sortBy(a.s.Collectives, func(x, y *Collective) int {
-		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name), cmp.Compare(x.GroupSize.V, y.GroupSize.V))
+		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Library, y.Library),
+			cmp.Compare(x.GroupSize.V, y.GroupSize.V))
 	})
 }
 
 func (a *analysis) addCollective(x Collective) {
 	for i := range a.s.Collectives {
 		c := &a.s.Collectives[i]
-		if c.Name == x.Name && c.GroupSize == x.GroupSize && c.RanksPartial == x.RanksPartial {
+		if c.Name == x.Name && c.Library == x.Library && c.GroupSize == x.GroupSize && c.RanksPartial == x.RanksPartial {
 			c.Count += x.Count
 			c.Total = satAdd(c.Total, x.Total)
 			c.Max = max(c.Max, x.Max)
@@ -64,7 +70,8 @@ func collectiveOf(name string) string {
 	l := strings.ReplaceAll(lowered(name), "_", "")
 	for _, m := range [...][2]string{
 		{"allreduce", "allreduce"}, {"allgather", "all_gather"}, {"reducescatter", "reduce_scatter"},
-		{"broadcast", "broadcast"}, {"alltoall", "all_to_all"}, {"sendrecv", "send_recv"}, {"reduce", "reduce"},
+		{"broadcast", "broadcast"}, {"alltoall", "all_to_all"}, {"all2all", "all_to_all"}, {"sendrecv", "send_recv"},
+		{"crossdevicereduce", "allreduce"}, {"dispatch", "dispatch"}, {"combine", "combine"}, {"reduce", "reduce"},
 	} {
 		if strings.Contains(l, m[0]) {
 			return m[1]
@@ -83,8 +90,6 @@ var kernelClasses = [...]struct {
 	class string
 	words []string
 }{
-	{"communication", []string{"nccl", "rccl", "allreduce", "all_reduce", "cross_device_reduce", "allgather", "all_gather",
-		"reduce_scatter", "reducescatter", "nvshmem", "deep_ep", "alltoall", "all_to_all", "moe_a2a"}},
 	{"copy", []string{"memcpy", "memset", "copybuffer", "direct_copy", "copy_kernel", "catarray", "fillfunctor", "copy_device",
 		"nchwtonhwc", "nhwctonchw", "batched_transpose"}},
 	{"attention", []string{"flash", "fmha", "attention", "attn", "mla_", "paged_", "prefillwithkv", "decodewithkv", "xqa", "unified_attention",
@@ -100,8 +105,50 @@ var kernelClasses = [...]struct {
 		"mul_kernel", "index", "embedding", "gather", "scatter", "where", "multi_tensor_apply", "triton_"}},
 }
 
+// commWords stand in the names of communication kernels: NCCL's and RCCL's, MSCCL's and MSCCL++'s, NVSHMEM's and
+// rocSHMEM's; the all-reduces that vLLM (cross_device_reduce_1stage, quickreduce), SGLang, TensorRT-LLM, FlashInfer and
+// AITER write themselves; and what moves tokens to their experts (DeepEP, pplx, MORI, TensorRT-LLM's all-to-all).
+var commWords = [...]string{"nccl", "rccl", "msccl", "allreduce", "all_reduce", "cross_device_reduce", "quickreduce", "quick_reduce",
+	"allgather", "all_gather", "reduce_scatter", "reducescatter", "nvshmem", "rocshmem", "deep_ep", "pplx", "epdispatch", "epcombine",
+	"alltoall", "all_to_all", "all2all", "moe_a2a", "moea2a", "userbuffers"}
+
+// communicates reports whether a kernel's name, in lower case, is that of a communication kernel. Inductor names the
+// kernels that it generates after the operations it fused, so "triton_poi_fused_add_all_reduce_…" has only the
+// arithmetic beside an all-reduce; the all-reduce itself is a kernel of its own.
+func communicates(l string) bool {
+	if inductor(l) {
+		return strings.Contains(l, "nccl") // comm_ns counts by this word whatever is around it
+	}
+	for _, w := range commWords {
+		if strings.Contains(l, w) {
+			return true
+		}
+	}
+	return false
+}
+
+func inductor(l string) bool {
+	return strings.HasPrefix(l, "triton_") && strings.Contains(l, "_fused_")
+}
+
+var collectiveOps = strings.NewReplacer("all_reduce", "", "reduce_scatter", "", "all_gather", "", "all_to_all", "")
+
+// markCustom notes of a kernel's name whether the kernel communicates without NCCL. Only names of kernels are asked:
+// a file may have a million others.
+func (n *names) markCustom(id nameID) {
+	if n.flags[id]&(nfComm|nfOther) == 0 && communicates(lowered(n.str(id))) {
+		n.flags[id] |= nfCustom
+	}
+}
+
 func kernelClass(name string) string {
 	l := lowered(name)
+	if communicates(l) {
+		return "communication"
+	}
+	if inductor(l) { // fused around a collective: what else it did gives the class
+		l = collectiveOps.Replace(l)
+	}
 	for _, c := range kernelClasses {
 		for _, w := range c.words {
 			if strings.Contains(l, w) {

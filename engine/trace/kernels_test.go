@@ -18,7 +18,21 @@ func TestKernelClasses(t *testing.T) {
 		"void at::native::multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor>": "elementwise",
 		"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)":     "communication",
 		"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 4>(int)":                   "communication",
-		"void at::native::(anonymous namespace)::max_pool_forward_nchw<float>(int)":      "other",
+		"void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8, true>(int)":             "communication",
+		"quickreduce::allreduce_prototype_twoshot<__hip_bfloat16>":                       "communication",
+		"void tensorrt_llm::kernels::oneShotAllReduceKernel<__nv_bfloat16, 8>(int)":      "communication",
+		"flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport":   "communication",
+		"void deep_ep::internode_ll::dispatch<true, false, 7168>(void*, float*)":         "communication",
+		"void deep_ep::intranode::combine<__nv_bfloat16, 8, 768, 4096>(int)":             "communication",
+		"nvshmemi_transfer_allreduce":                                                    "communication",
+		"void mscclpp::collective::allreduceAllPairs<mscclpp::SUM>(int)":                 "communication",
+		"mscclKernel_Sum_half_LL": "communication",
+		"rcclx_kernel":            "communication",
+		"triton_poi_fused_add_all_reduce_bitwise_and_bitwise_or_embedding_ge_lt_mul_0": "elementwise", // the arithmetic beside it
+		"triton_red_fused_all_reduce_mean_mul_pow_rsqrt_1":                             "elementwise",
+		"triton_per_fused_all_gather_native_layer_norm_2":                              "norm",
+		"triton_dist_one_shot_all_reduce_kernel":                                       "communication", // written, not generated
+		"void at::native::(anonymous namespace)::max_pool_forward_nchw<float>(int)":    "other",
 	} {
 		if got := kernelClass(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

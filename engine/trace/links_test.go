@@ -56,6 +56,15 @@ var links = table(
 	// Communication 10–20, compute 15–30 and 40–45: 5 µs of it are exposed.
 	example{"exposed communication", document(nccl("ncclDevKernel_AllReduce_Sum", "10", "10", ""), kernel("gemm", "15", "15", "1"), kernel("gemm", "40", "5", "2")),
 		"gpu 0 comm=10000; gpu 0 compute=20000; gpu 0 exposed=5000; gpu 0 busy=25000; gpu 0 sum=30000; gpu 0 idle=10000"},
+	// NCCL 10–20, the engine's own all-reduce 18–26, compute 24–30: together 10–26 communicate, 24–26 hidden.
+	// The fused kernel computes at 40–43, whatever the operation before it.
+	example{"custom communication", document(launch("cudaLaunchKernel", "5", "1", "1"), launch("cudaLaunchKernel", "6", "1", "2"),
+		nccl("ncclDevKernel_AllReduce_Sum", "10", "10", ""), kernel("void vllm::cross_device_reduce_1stage<4>(int)", "18", "8", "1"),
+		kernel("gemm", "24", "6", "2"), kernel("triton_poi_fused_add_all_reduce_0", "40", "3", "3"), kernel("deep_ep::intranode::combine", "50", "2", "4"),
+		kernel("nvshmem_barrier", "60", "1", "5")),
+		`gpu 0 comm=10000; gpu 0 custom=11000; gpu 0 compute=9000; gpu 0 exposed=17000; gpu 0 busy=26000; gpu 0 idle=25000; collectives=4;
+		collective allreduce=1/10000/10000 - false; collective custom allreduce=1/8000/8000 - false; collective custom combine=1/2000/2000 - false;
+		collective custom unknown=1/1000/1000 - false`},
 	example{"annotations and waits on the GPU's rows are no work", document(
 		slice("gpu_user_annotation", "step", "0", "7", "99.999", "31.002", ""), kernel("gemm", "100", "10", "1"), kernel("attn", "115", "16", "2"),
 		slice("cuda_sync", "Stream Sync", "0", "1000007", "90", "60", `"stream": 7`), slice("gpu_memcpy", "copy", "0", "9", "128", "6", `"stream": 9`)),

@@ -62,7 +62,10 @@ func (p *Partial) join(q *Partial) {
 func (p *Partial) remap(q *Partial) *remap {
 	m := &remap{names: make([]nameID, len(q.names.strs))}
 	for i, s := range q.names.strs {
-		m.names[i] = p.names.lookup(unsafe.Slice(unsafe.StringData(s), len(s)), q.names.hashes[i])
+		id := p.names.lookup(unsafe.Slice(unsafe.StringData(s), len(s)), q.names.hashes[i])
+		if m.names[i] = id; p.names.flags[id]&nfOther == 0 {
+			p.names.flags[id] |= q.names.flags[i] & nfCustom
+		}
 	}
 	p.names.capped = p.names.capped || q.names.capped
 	m.cats = make([]uint16, len(q.cats.list))
@@ -108,7 +111,7 @@ func (p *Partial) joinTables(q *Partial, m *remap) {
 		}
 	}
 	for _, c := range q.collectives {
-		k := collective{m.names[c.key.name], c.key.groupSize, c.key.partial}
+		k := collective{m.names[c.key.name], c.key.groupSize, c.key.partial, c.key.custom}
 		p.addCollective(k, m.names[c.kernel], c.count, c.total, c.max)
 	}
 }
@@ -155,6 +158,7 @@ func (p *Partial) joinRows(q *Partial, m *remap) {
 		to := p.over.deviceByKey(deviceKey{m.names[d.key.rank], d.key.device})
 		joinSpans(&to.compute, &d.compute)
 		joinSpans(&to.comm, &d.comm)
+		joinSpans(&to.custom, &d.custom)
 		joinSpans(&to.copy, &d.copy)
 	}
 }

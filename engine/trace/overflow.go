@@ -21,8 +21,8 @@ type laneSum struct {
 }
 
 type deviceSpans struct {
-	key                 deviceKey
-	compute, comm, copy spans
+	key                         deviceKey
+	compute, comm, custom, copy spans
 }
 
 func (o *overflow) add(p *Partial, x *row) {
@@ -50,9 +50,12 @@ func (o *overflow) add(p *Partial, x *row) {
 	}
 	l.kernels++
 	l.sum = satAdd(l.sum, x.dur)
-	if p.names.flags[x.name]&nfComm != 0 {
+	switch f := p.names.flags[x.name]; {
+	case f&nfComm != 0:
 		place(&d.comm)
-	} else {
+	case f&nfCustom != 0:
+		place(&d.custom)
+	default:
 		place(&d.compute)
 	}
 }

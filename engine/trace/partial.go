@@ -91,6 +91,7 @@ type collective struct {
 	name      nameID // as in the file, second quotes taken off; empty: unknown
 	groupSize int64  // -1: unknown
 	partial   bool   // the list of ranks is cut
+	custom    bool   // not NCCL's
 }
 
 type collectiveAgg struct {

@@ -81,9 +81,10 @@ type Device struct {
 	Busy        int64 // union of kernels, copies and memsets
 	Idle        Opt   // first start … last end, less Busy; none without timed work
 	Copy        int64 // union of copies and memsets
-	Comm        int64 // union of communication kernels
-	Compute     int64 // union of the other kernels
-	ExposedComm int64 // Comm while no other kernel ran
+	Comm        int64 // union of NCCL's (and RCCL's) kernels
+	CustomComm  int64 // union of communication kernels of other libraries
+	Compute     int64 // union of the kernels that are no communication
+	ExposedComm int64 // communication of either sort while none of those ran
 	First, Last Opt   // offsets from the start of the trace
 	Streams     []Stream
 }
@@ -190,6 +191,7 @@ type Graph struct{ Launches, Kernels, KernelTime, KernelTotal int64 }
 // Collective sums the communication kernels of one operation and group size.
 type Collective struct {
 	Name              string
+	Library           string // "nccl", or "custom" for all others
 	Count, Total, Max int64
 	GroupSize         Opt
 	RanksPartial      bool

@@ -22,7 +22,7 @@ func (a *analysis) workClass(g *row) int {
 	switch {
 	case g.kind == rowMemcpy || g.kind == rowMemset:
 		return workCopy
-	case a.p.names.flags[g.name]&nfComm != 0:
+	case a.p.names.flags[g.name]&(nfComm|nfCustom) != 0:
 		return workComm
 	}
 	return workCompute

@@ -50,7 +50,7 @@ var traceTexts = map[string]text{
 	"note.shapes":          {"one row per N and B that ran", "每种 N、B 组合一行"},
 	"note.steps":           {"select a row or a bar for one step", "选择一行或一根柱查看单步"},
 	"note.gpu":             {"per device, then per stream", "按设备，再按 stream"},
-	"note.collectives":     {"communication kernels by operation", "按操作统计的通信 kernel"},
+	"note.collectives":     {"communication kernels of NCCL and others by operation, hidden or not", "NCCL 及其他库的通信 kernel，按操作统计，不论是否被掩盖"},
 	"note.launches":        {"from the CPU's call to the kernel's start", "从 CPU 调用到 kernel 开始"},
 	"note.kernels":         {"by class, then by name", "按类别，再按名称"},
 	"note.categories":      {"as the file names them", "以文件中的写法为准"},

@@ -29,14 +29,16 @@ export class GPUView {
           return c.count === 0 ? null : Math.floor(c.total_ns / c.count);
         case "share_ppm":
           return c.share;
+        case "library":
+          return c.library;
         case "ranks_partial":
           return c.ranks_partial ? t.yes : "";
         default:
           return c[key as keyof Collective] as number | string | null;
       }
     },
-    id: (c) => `${c.name} ${c.group_size ?? ""}`,
-    text: (c) => c.name,
+    id: (c) => `${c.name} ${c.library} ${c.group_size ?? ""}`,
+    text: (c) => `${c.name} ${t.tag(c.library)}`,
     reason: (_, key) => (key === "group_size" ? t.absent.noGroup : t.absent.noBusy),
     samples: (c, key) => (key.endsWith("_ns") ? t.samples.kernels(c.count) : ""),
   });
@@ -49,11 +51,12 @@ export class GPUView {
   show(summary: Summary, name: string): void {
     this.table.traceName = name;
     this.table.set(summary.devices.flatMap(deviceRows));
-    const busy = summary.devices.reduce((sum, d) => sum + d.busy_ns, 0);
+    // Of kernel time, as in the table of kernels: the rows then add up to its class "communication".
+    const kernels = summary.kernels.reduce((sum, k) => sum + k.total_ns, 0);
     this.collectives.traceName = name;
-    this.collectives.set(summary.collectives.map((c) => ({ ...c, share: ppm(c.total_ns, busy) })));
+    this.collectives.set(summary.collectives.map((c) => ({ ...c, share: ppm(c.total_ns, kernels) })));
     this.collectives.spec.samples = (c, key) =>
-      key === "share_ppm" ? t.samples.gpuShare(time(busy)) : key.endsWith("_ns") ? t.samples.kernels(c.count) : "";
+      key === "share_ppm" ? t.samples.gpuShare(time(kernels)) : key.endsWith("_ns") ? t.samples.kernels(c.count) : "";
   }
 }
 

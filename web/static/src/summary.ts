@@ -58,9 +58,11 @@ export interface Device {
   busy_ns: number;
   idle_ns: number;
   copy_ns: number;
+  /** NCCL's kernels only; see custom_comm_ns. */
   comm_ns: number;
   streams: number;
   compute_ns: number;
+  custom_comm_ns: number;
   exposed_comm_ns: number;
   first_ns: number;
   last_ns: number;
@@ -175,6 +177,7 @@ export interface Kernel {
 
 export interface Collective {
   name: string;
+  library: "nccl" | "custom";
   count: number;
   total_ns: number;
   max_ns: number;
