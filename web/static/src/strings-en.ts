@@ -4,7 +4,7 @@ function plural(n: number, one: string, many = one + "s"): string {
   return `${integer(n)} ${n === 1 ? one : many}`;
 }
 
-const tags: Record<string, string> = { replay: "replay", miss: "miss", partial: "partial", none: "no graph" };
+const tags: Record<string, string> = { replay: "replay", miss: "miss", partial: "partial", none: "no graph", nccl: "NCCL" };
 
 const emptyTables: Record<string, string> = {
   phases: "No CPU annotations in this trace.",
@@ -133,6 +133,8 @@ export const en = {
     and: ", ",
     stop: ".",
     steps: (n: number) => plural(n, "step"),
+    /** All steps are of one kind. */
+    ofKind: (kind: string, n: number) => `${kind.replace(/ at |$/, (at) => (n === 1 ? " step" : " steps") + at)}`,
     kinds: {
       decode: (n: number) => `${integer(n)} decode`,
       prefill: (n: number) => `${integer(n)} prefill`,
@@ -146,7 +148,11 @@ export const en = {
     two: (a: string, b: string, decode: boolean) => `the two ${decode ? "decode steps" : "steps"} take ${a} and ${b}`,
     noSteps: "no step names in this trace",
     gpuBusy: (percent: string, gpus: number) => `GPU busy ${percent}` + (gpus > 1 ? ` over ${gpus} GPUs` : ""),
-    comm: (percent: string) => `${percent} waiting for communication`,
+    comm: (percent: string) => `including ${percent} waiting for communication`,
+    gpuSpan: (time: string) => `its GPU work spans ${time}`,
+    otherDevice: (n: number) => `no GPU kernels, but ${plural(n, "piece")} of another accelerator's work, which are not summed`,
+    starved: (time: string) => `the GPU waits for the CPU: half of the kernels start within ${time} of their launch`,
+    kernelTime: (name: string, percent: string) => `${name} kernels are ${percent} of kernel time`,
     noGPU: "no GPU activity recorded",
     noGPULaunches: (n: number) => `no GPU activity recorded (${plural(n, "launch", "launches")})`,
     missed: (names: string) => `the graph missed for ${names}`,
@@ -155,8 +161,8 @@ export const en = {
     noneReplayed: (n: number) => (n === 1 ? "the decode launch missed the graph" : `all ${integer(n)} decode launches missed the graph`),
     launchTakes: (time: string) => `, ${time} of CPU time each`,
     waits: (time: string) => ` waits ${time} a step`,
-    mostTime: (percent: string) => ` takes most of the CPU's time, ${percent} of it`,
-    largest: (percent: string) => ` takes the largest part of the CPU's time, ${percent}`,
+    mostTime: (percent: string) => ` takes most of the annotated CPU time, ${percent} of it`,
+    largest: (percent: string) => ` takes the largest part of the annotated CPU time, ${percent}`,
     truncated: "the file ends early: figures cover what is there",
     empty: "An empty trace: no slice in it",
   },

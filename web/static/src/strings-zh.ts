@@ -21,6 +21,8 @@ const tags: Record<string, string> = {
   reduce: "归约",
   copy: "拷贝",
   other: "其他",
+  nccl: "NCCL",
+  custom: "自定义",
 };
 
 const emptyTables: Record<string, string> = {
@@ -203,6 +205,7 @@ export const zh: Strings = {
     and: "，",
     stop: "。",
     steps: (n) => `${integer(n)} 步`,
+    ofKind: (kind, n) => `${integer(n)} 步，${kind}`,
     kinds: {
       decode: (n) => `解码 ${integer(n)}`,
       prefill: (n) => `预填充 ${integer(n)}`,
@@ -217,6 +220,10 @@ export const zh: Strings = {
     noSteps: "trace 中没有步名",
     gpuBusy: (percent, gpus) => `GPU 忙 ${percent}` + (gpus > 1 ? `（${gpus} 个 GPU）` : ""),
     comm: (percent) => `其中等待通信 ${percent}`,
+    gpuSpan: (time) => `其 GPU 工作跨度 ${time}`,
+    otherDevice: (n) => `没有 GPU kernel，但有 ${integer(n)} 项其他加速器的工作，未作统计`,
+    starved: (time) => `GPU 在等 CPU：一半的 kernel 在启动后 ${time} 内就开始`,
+    kernelTime: (name, percent) => `${name}类 kernel 占 kernel 时间 ${percent}`,
     noGPU: "未记录 GPU 活动",
     noGPULaunches: (n) => `未记录 GPU 活动（${integer(n)} 次启动）`,
     missed: (names) => `${names} graph 未命中`,
@@ -225,8 +232,8 @@ export const zh: Strings = {
     noneReplayed: (n) => `全部 ${integer(n)} 次解码启动均未命中 graph`,
     launchTakes: (time) => `，每次占 CPU ${time}`,
     waits: (time) => ` 每步等待 ${time}`,
-    mostTime: (percent) => ` 占去大部分 CPU 时间，为 ${percent}`,
-    largest: (percent) => ` 占 CPU 时间最多，为 ${percent}`,
+    mostTime: (percent) => ` 占去大部分已标注的 CPU 时间，为 ${percent}`,
+    largest: (percent) => ` 占已标注的 CPU 时间最多，为 ${percent}`,
     truncated: "文件提前结束，数字只覆盖已有部分",
     empty: "空 trace：没有切片",
   },

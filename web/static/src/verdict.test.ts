@@ -37,6 +37,7 @@ const device = (busy: number, idle: number, exposed: number): Device => ({
   comm_ns: exposed,
   streams: 1,
   compute_ns: busy,
+  custom_comm_ns: 0,
   exposed_comm_ns: exposed,
   first_ns: 0,
   last_ns: busy + idle,
@@ -129,7 +130,7 @@ test("a whole DeepInfer trace in a sentence", () => {
   assert.equal(
     text,
     "20 steps, 18 decode at N≈64, 1 prefill, 1 idle; a decode step takes 41.0 ms (median); " +
-      "GPU busy 81.0 %, 10.0 % waiting for communication; the graph missed for N=72; " +
+      "GPU busy 81.0 %, including 10.0 % waiting for communication; the graph missed for N=72; " +
       "deepinfer:worker.post_process.sync waits 1.90 ms a step.",
   );
 });
@@ -153,7 +154,30 @@ test("a trace without steps or GPU says so", () => {
 
 test("without a waiting phase the one with most of the time is named", () => {
   const text = say({ phases: [phase("a", 100, 25), phase("b", 75, 75)] });
-  assert.match(text, /; b takes most of the CPU's time, 75\.0 % of it\.$/);
+  assert.match(text, /; b takes most of the annotated CPU time, 75\.0 % of it\.$/);
+});
+
+test("where no phase says anything the class with the most kernel time is named", () => {
+  const kernel = (name: string, cls: string, total_ns: number) => ({ name, class: cls, count: 1, total_ns, max_ns: total_ns, mean_ns: total_ns, graph_count: 0 });
+  const kernels = [kernel("a", "gemm", 30), kernel("b", "gemm", 10), kernel("c", "norm", 35)];
+  assert.match(say({ kernels }), /; gemm kernels are 53\.3 % of kernel time\.$/); // 40 ÷ 75
+  assert.doesNotMatch(say({ kernels: [kernel("a", "other", 9)] }), /kernel time/);
+});
+
+test("an idle GPU whose kernels start at once waits for the CPU", () => {
+  const latency = { count: 200, negative: 0, min_ns: 5000, p50_ns: 10_000, p95_ns: 20_000, p99_ns: 20_000, max_ns: 20_000 };
+  const over = (n: number, p50_ns: number, busy: number) => ({ links: { ...links(n), latency: { ...latency, p50_ns } }, devices: [device(busy * ms, 50 * ms, 0)] });
+  assert.match(say(over(200, 10_000, 10)), /; the GPU waits for the CPU: half of the kernels start within 10\.0 µs of their launch\.$/);
+  for (const other of [over(20, 10_000, 10), over(200, 2 * ms, 10), over(200, 10_000, 60)]) assert.doesNotMatch(say(other), /waits for/);
+});
+
+test("steps of one kind; GPU work that goes on behind them; another accelerator's", () => {
+  const gpu = { compute_ns: 30 * ms, exposed_comm_ns: 0, copy_ns: 0, idle_ns: 0, busy_ns: 30 * ms, span_ns: 30 * ms, first_ns: 0, last_ns: 30 * ms };
+  const prefill = (span: number) => [{ ...step(0, "prefill", 4, 20 * ms), gpu: { ...gpu, span_ns: span * ms } }];
+  assert.match(say({ steps: prefill(30) }), /^1 prefill step; it takes 20\.0 ms, its GPU work spans 30\.0 ms; /);
+  assert.match(say({ steps: prefill(22) }), /^1 prefill step; it takes 20\.0 ms; /); // a tenth more
+  assert.match(say({ steps: [0, 1, 2].map((i) => step(i, "decode", 64, 41 * ms)) }), /^3 decode steps at N≈64; a decode step takes 41\.0 ms \(median\); /);
+  assert.match(say({ links: { ...links(0), linked_device_events: 730 } }), /; no GPU kernels, but 730 pieces of another accelerator's work, which are not summed\.$/);
 });
 
 test("an empty trace and a truncated one", () => {

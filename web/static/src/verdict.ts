@@ -10,12 +10,21 @@ import type { Phase, StepKind, Summary } from "./summary";
 /** A phase with less than this of the CPU's time (in parts per million) is not worth a word. */
 const notable = 50_000;
 
+/** Half of the kernels start as soon after their launch as this: the GPU had nothing queued. */
+const atOnce = 50_000;
+
+/** Fewer launches say nothing of what the GPU waits for. */
+const manyLaunches = 100;
+
+/** GPU work that reaches this much beyond the step's time on the CPU ran on behind it. */
+const behind = 1.1;
+
 /** At most this many shapes are named as missing the graph. */
 const namedMisses = 3;
 
 export function verdict(s: Summary): Part[] {
   if (s.health.slices === 0) return [{ text: t.verdict.empty + t.verdict.stop }];
-  const clauses = [steps(s), ...gpu(s), graph(s), longest(s)].filter((c) => c.length > 0);
+  const clauses = [steps(s), ...gpu(s), graph(s), starved(s), longest(s)].filter((c) => c.length > 0);
   if (s.health.truncated) clauses.push([{ text: t.verdict.truncated, href: "#health" }]);
   const out: Part[] = [];
   clauses.forEach((clause, i) => {
@@ -36,12 +45,13 @@ function steps(s: Summary): Part[] {
     const sizes = of.map((st) => st.n).filter((n) => n !== null);
     return t.verdict.kinds[kind](of.length) + (kind === "decode" && sizes.length > 0 ? t.verdict.atN(String(median(sizes))) : "");
   });
-  const out: Part[] = [{ text: t.verdict.steps(s.steps.length), bold: true }];
+  const only = kinds.length === 1 && kinds[0]!.kind !== "unknown";
+  const out: Part[] = [{ text: only ? t.verdict.ofKind(text[0]!, s.steps.length) : t.verdict.steps(s.steps.length), bold: true }];
   // A trace without batch sizes has steps of unknown kind only: that says nothing.
-  if (kinds.some((k) => k.kind !== "unknown")) out.push({ text: t.verdict.and + text.join(t.verdict.and) });
-  const decode = s.steps.filter((st) => st.kind === "decode").map((st) => st.dur_ns);
-  const all = s.steps.map((st) => st.dur_ns);
-  const some = decode.length > 0 ? decode : all;
+  if (!only && kinds.some((k) => k.kind !== "unknown")) out.push({ text: t.verdict.and + text.join(t.verdict.and) });
+  const decode = s.steps.filter((st) => st.kind === "decode");
+  const told = decode.length > 0 ? decode : s.steps;
+  const some = told.map((st) => st.dur_ns);
   if (some.length === 2) {
     const [a, b] = [...some].sort((x, y) => x - y) as [number, number]; // a median of two is one of them
     out.push({ text: t.verdict.next }, { text: t.verdict.two(time(a), time(b), decode.length > 0), exact: `${exactNs(a)}, ${exactNs(b)}`, about: ["steps", "dur_ns"] });
@@ -50,6 +60,10 @@ function steps(s: Summary): Part[] {
   const middle = median(some);
   const say = decode.length > 0 ? t.verdict.median : t.verdict.medianAny;
   out.push({ text: t.verdict.next }, { text: say(time(middle), some.length), exact: exactNs(middle), about: ["steps", "dur_ns"] });
+  // Where launching runs ahead, the step is over on the CPU long before its work is.
+  const spans = told.flatMap((st) => (st.gpu === null ? [] : [st.gpu.span_ns]));
+  const span = spans.length === 0 ? 0 : median(spans);
+  if (span > behind * middle) out.push({ text: t.verdict.and }, { text: t.verdict.gpuSpan(time(span)), exact: exactNs(span), about: ["steps", "span_ns"] });
   return out;
 }
 
@@ -59,6 +73,7 @@ function gpu(s: Summary): Part[][] {
   const share = ppm(busy, range);
   if (share === null) {
     const launches = s.links.launches;
+    if (launches === 0 && s.links.linked_device_events > 0) return [[{ text: t.verdict.otherDevice(s.links.linked_device_events), bold: true }]];
     return [[{ text: launches > 0 ? t.verdict.noGPULaunches(launches) : t.verdict.noGPU, bold: true }]];
   }
   const clause: Part[] = [
@@ -95,6 +110,26 @@ function unused(s: Summary): Part[] {
   return out;
 }
 
+/** A GPU that idles for most of its time because kernels come one by one, each run at once. */
+function starved(s: Summary): Part[] {
+  const busy = sum(s.devices.map((d) => d.busy_ns));
+  const idle = sum(s.devices.map((d) => d.idle_ns));
+  const half = s.links.latency?.p50_ns ?? null;
+  if (half === null || half > atOnce || s.links.launches < manyLaunches || idle <= busy) return [];
+  return [{ text: t.verdict.starved(time(half)), href: "#launch-facts" }];
+}
+
+/** What most of the kernels' time is, where the CPU's phases say nothing. */
+function kernels(s: Summary): Part[] {
+  const classes = new Map<string, number>();
+  for (const k of s.kernels) classes.set(k.class, (classes.get(k.class) ?? 0) + k.total_ns);
+  const all = sum([...classes.values()]);
+  const [name, ns] = [...classes].reduce((best, x) => (x[1] > best[1] ? x : best), ["", 0] as [string, number]);
+  const share = ppm(ns, all);
+  if (share === null || name === "other") return [];
+  return [{ text: t.verdict.kernelTime(t.tag(name), percent(share)), exact: `${exactNs(ns)} / ${exactNs(all)}`, about: ["kernels", "share_ppm"] }];
+}
+
 /** The longest wait of a step, or what takes the most of the CPU's time. */
 function longest(s: Summary): Part[] {
   const count = s.steps.filter((st) => st.kind !== "idle").length;
@@ -106,10 +141,10 @@ function longest(s: Summary): Part[] {
   const own = sum(s.phases.map((p) => p.self_ns));
   const top = s.phases.reduce<Phase | null>((best, p) => (best === null || p.self_ns > best.self_ns ? p : best), null);
   const share = top === null ? null : ppm(top.self_ns, own);
-  if (top === null || share === null || share < notable || s.phases.length < 2) return [];
+  if (top === null || share === null || share < notable || s.phases.length < 2) return kernels(s);
   // A step's own name says nothing here: all of its time is in it.
   const stepNames = new Set([...s.shapes.map((sh) => sh.name), ...s.steps.flatMap((st) => [st.name, ...st.names])]);
-  if (stepNames.has(top.name)) return [];
+  if (stepNames.has(top.name)) return kernels(s);
   return [{ text: harmless(top.name), href: "#phases" }, { text: (share > 500_000 ? t.verdict.mostTime : t.verdict.largest)(percent(share)), exact: `${exactNs(top.self_ns)} / ${exactNs(own)}`, about: ["phases", "self_ns"] }];
 }
 
