@@ -8,7 +8,7 @@ import { harmless } from "./names";
 import { d } from "./pairstrings";
 import { t } from "./strings";
 import type { Summary, StepKind } from "./summary";
-import { batches, classRows, kindRows, mainKind, phaseRows, type Compared, type DiffRow, type Side, type StepFigure } from "./tracediff";
+import { batches, classRows, cycleParts, kindRows, mainKind, phaseRows, type Compared, type DiffRow, type KindRow, type Side } from "./tracediff";
 
 export interface Note {
   level: "bad" | "warn";
@@ -28,8 +28,8 @@ const mostSteps = 0.9;
 /** Graph use is told where its shares differ by more than this part of the decode launches. */
 const otherGraphs = 0.1;
 
-/** Causes that the verdict names. */
-const told = 4;
+/** Parts that work against the difference: so many are named. */
+const offsets = 2;
 
 const letters: Record<Side, string> = { a: "A", b: "B" };
 
@@ -102,17 +102,18 @@ export function pairVerdict(c: Compared): Part[] {
     out.push({ text: d.verdict.cycle(d.verdict.kinds[main.kind] ?? main.kind, time(a), time(b)) }, { text: ": " });
     const text = delta === 0 || a === 0 ? d.verdict.same : d.verdict.change(change(delta), relative(Math.round((delta / a) * 1e6)));
     out.push({ text, bold: true, exact: `${delta} ns`, about: ["dkinds", "cycle_ns"] });
+    out.push(...madeOf(main, delta, a));
   } else out.push({ text: d.verdict.kinds[main.kind] ?? main.kind });
-  const causes = main === null ? [] : found(c, main);
-  if (causes.length > 0) out.push({ text: d.verdict.next }, { text: d.verdict.most });
-  causes.forEach((part, i) => {
-    if (i > 0) out.push({ text: d.verdict.next });
-    out.push(part);
-  });
+  const single = main === null ? [] : singles(c, main);
+  if (single.length > 0) out.push({ text: d.verdict.again }, { text: d.verdict.single }, ...joined(single));
   const graphs = graphUse(c);
   if (graphs.length > 0) out.push({ text: d.verdict.again }, ...graphs);
   out.push({ text: d.verdict.stop });
   return out;
+}
+
+function joined(parts: readonly Part[]): Part[] {
+  return parts.flatMap((part, i) => (i === 0 ? [part] : [{ text: d.verdict.next }, part]));
 }
 
 /** That one side replays graphs where the other misses them, and what a launch takes there. */
@@ -125,31 +126,40 @@ function graphUse(c: Compared): Part[] {
 }
 
 /**
- * What made the difference, largest first: the parts of the main kind's cycle, and where nearly all steps are of that
- * kind also the class of kernels and the phase that changed most.
+ * What the difference of the two median cycles is made of, largest first, then what works against it. The parts are
+ * those of the two steps that have the median cycle, so they add up; medians of each part would not.
  */
-function found(c: Compared, main: NonNullable<ReturnType<typeof mainKind>>): Part[] {
-  const causes: { size: number; part: Part }[] = [];
-  const add = (delta: number | null, text: (change: string) => string, href: string) => {
-    if (delta !== null && delta !== 0) causes.push({ size: Math.abs(delta), part: { text: text(change(delta)), href } });
-  };
-  const delta = (key: StepFigure) => {
-    const a = main.a!.figures[key]?.median ?? null;
-    const b = main.b!.figures[key]?.median ?? null;
-    return a === null || b === null ? null : b - a;
-  };
-  add(delta("compute_ns"), d.verdict.computing, "#dkinds");
-  add(delta("exposed_comm_ns"), d.verdict.comm, "#dkinds");
-  add(delta("idle_ns"), d.verdict.idle, "#dkinds");
-  add(delta("gap_ns"), d.verdict.gap, "#dkinds");
-  const all = c.norm === "step" && main.a!.steps >= mostSteps * batches(c.a) && main.b!.steps >= mostSteps * batches(c.b);
-  const kernel = all ? top(classRows(c), (r) => r.total.delta) : null;
-  if (kernel !== null) add(kernel.total.delta, (x) => d.verdict.kernels(t.tag(kernel.name), x), "#dkernels");
-  const phase = all ? top(phaseRows(c).filter((r) => r.only === null), (r) => r.self.delta) : null;
-  if (phase !== null) add(phase.self.delta, (x) => d.verdict.phase(harmless(phase.name), x), "#dphases");
-  // What is less than a hundredth of the step explains nothing.
+function madeOf(main: KindRow, delta: number, cycle: number): Part[] {
+  const [a, b] = [main.a!.typical, main.b!.typical];
+  if (a === null || b === null || delta === 0) return [];
+  const changes = cycleParts
+    .map((key) => ({ text: d.verdict.parts[key], by: b[key] - a[key] }))
+    .sort((x, y) => Math.abs(y.by) - Math.abs(x.by));
+  const clause = (list: typeof changes): Part[] => joined(list.map((x) => ({ text: x.text(change(x.by)), href: "#dkinds" })));
+  const along = changes.filter((x) => x.by * delta > 0 && Math.abs(x.by) * 100 > cycle); // less explains nothing
+  if (along.length === 0) return [];
+  const told = along.reduce((sum, x) => sum + Math.abs(x.by), 0);
+  const against = told * 50 > Math.abs(delta) * 51 ? changes.filter((x) => x.by * delta < 0).slice(0, offsets) : [];
+  const out: Part[] = [{ text: d.verdict.next }, { text: d.verdict.most }, ...clause(along)];
+  return against.length === 0 ? out : [...out, { text: d.verdict.next }, { text: d.verdict.offset }, ...clause(against)];
+}
+
+/**
+ * Where nearly all steps are of the main kind: the class of kernels and the phase that changed most. They are no parts
+ * of the cycle: kernels run beside each other, and the CPU beside the GPU.
+ */
+function singles(c: Compared, main: KindRow): Part[] {
+  if (c.norm !== "step" || main.a!.steps < mostSteps * batches(c.a) || main.b!.steps < mostSteps * batches(c.b)) return [];
   const least = (main.a!.figures.cycle_ns?.median ?? 0) / 100;
-  return causes.filter((x) => x.size > least).sort((x, y) => y.size - x.size).slice(0, told).map((x) => x.part);
+  const out: { size: number; part: Part }[] = [];
+  const add = (delta: number | null | undefined, text: (change: string) => string, href: string) => {
+    if (delta !== null && delta !== undefined && Math.abs(delta) > least) out.push({ size: Math.abs(delta), part: { text: text(change(delta)), href } });
+  };
+  const kernel = top(classRows(c), (r) => r.total.delta);
+  add(kernel?.total.delta, (x) => d.verdict.kernels(t.tag(kernel!.name), x), "#dkernels");
+  const phase = top(phaseRows(c).filter((r) => r.only === null), (r) => r.self.delta);
+  add(phase?.self.delta, (x) => d.verdict.phase(harmless(phase!.name), x), "#dphases");
+  return out.sort((x, y) => y.size - x.size).map((x) => x.part);
 }
 
 function top(rows: readonly DiffRow[], of: (r: DiffRow) => number | null): DiffRow | null {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Step, StepKind, Summary } from "./summary";
-import { batches, classRows, collectiveRows, compared, gpuRows, kernelRows, kindRows, mainKind, measured, pair, phaseRows, spread } from "./tracediff";
+import { batches, classRows, collectiveRows, compared, gpuRows, kernelRows, kindRows, mainKind, measured, paced, pair, phaseRows, spread } from "./tracediff";
 
 function step(over: Partial<Step> = {}): Step {
   return {
@@ -80,24 +80,64 @@ test("phases have total and own time; the same name twice adds up", () => {
   assert.deepEqual(row!.self, { a: 20, b: 40, delta: 20, rel: 1_000_000 }); // 40/2, 80/2
 });
 
-test("collectives are told apart by group size", () => {
-  const x = (group_size: number | null, total_ns: number) => ({ name: "allreduce", group_size, total_ns, count: 1, max_ns: 0, ranks_partial: false });
-  const c = compared(summary({ steps: steps(1), collectives: [x(8, 5)], devices: [device] }), summary({ steps: steps(1), collectives: [x(8, 9), x(null, 3)], devices: [device] }), "step");
-  assert.deepEqual(collectiveRows(c).map((r) => [r.name, r.total.delta]), [["allreduce × 8", 4], ["allreduce", 3]]);
+test("collectives are told apart by group size and library", () => {
+  const x = (group_size: number | null, total_ns: number, library = "nccl") => ({ name: "allreduce", library, group_size, total_ns, count: 1, max_ns: 0, ranks_partial: false });
+  const c = compared(summary({ steps: steps(1), collectives: [x(8, 5)], devices: [device] }), summary({ steps: steps(1), collectives: [x(8, 9), x(null, 3), x(null, 2, "custom")], devices: [device] }), "step");
+  assert.deepEqual(collectiveRows(c).map((r) => [r.name, r.total.delta]), [["allreduce × 8", 4], ["allreduce", 3], ["allreduce (custom kernel)", 2]]);
 });
 
-test("a step's cycle is the way to the next start; its gap is the blank before its GPU work", () => {
-  const gpu = (first_ns: number, last_ns: number) => ({ compute_ns: 1, exposed_comm_ns: 0, copy_ns: 0, idle_ns: 2, busy_ns: 1, span_ns: last_ns - first_ns, first_ns, last_ns });
-  const m = measured(summary({ steps: [
+const gpu = (first_ns: number, last_ns: number, idle_ns = 2) => {
+  const busy_ns = last_ns - first_ns - idle_ns;
+  return { compute_ns: busy_ns - 3, exposed_comm_ns: 2, copy_ns: 1, idle_ns, busy_ns, span_ns: last_ns - first_ns, first_ns, last_ns };
+};
+
+test("steps beside each other: a cycle is the way to the next start; the gap is the blank before the GPU work", () => {
+  const s = summary({ steps: [
     step({ start_ns: 0, dur_ns: 80, gpu: gpu(10, 90) }), // vLLM: the slice ends before the next begins
     step({ start_ns: 100, dur_ns: 100, gpu: gpu(120, 150), graph_launches: 1, graph_launch_ns: 6 }),
     step({ start_ns: 150, dur_ns: 100, gpu: gpu(140, 190) }), // of another thread
     step({ start_ns: 260, dur_ns: 10 }),
-  ] }));
+  ] });
+  assert.equal(paced(s), false);
+  const m = measured(s, false);
   assert.deepEqual(m.map((x) => x.values.cycle_ns), [100, 100, 110, null]); // 100−0; overlap: its own 100; 260−150; last
   assert.deepEqual(m.map((x) => x.values.gap_ns), [null, 30, 0, null]); // 120−90; begins before 150 ends
   assert.deepEqual(m.map((x) => x.values.graph_launch_ns), [null, 6, null, null]);
   assert.deepEqual(m.map((x) => x.values.kernels), [0, 0, 0, null]);
+  assert.deepEqual(m.map((x) => x.parts), [null, null, null, null]);
+});
+
+test("overlapped scheduling: a cycle is filled by the step's own GPU work, and its parts add up to it", () => {
+  // Schedules 10 apart while the GPU runs 40 (prefill) and 20 (decode): the distance of schedules is that of the step before.
+  const s = summary({ steps: [
+    step({ start_ns: 0, dur_ns: 10, gpu: gpu(8, 28) }),
+    step({ start_ns: 10, dur_ns: 20, kind: "prefill", gpu: gpu(28, 68) }),
+    step({ start_ns: 30, dur_ns: 40, gpu: gpu(70, 90) }),
+    step({ start_ns: 70, dur_ns: 20, gpu: gpu(86, 110, 6) }), // a copy of it came in before the one before had ended
+    step({ start_ns: 90, dur_ns: 100, kind: "idle" }),
+    step({ start_ns: 190, dur_ns: 30, gpu: gpu(198, 218) }),
+    step({ start_ns: 220, dur_ns: 5 }), // its GPU work is not in the file
+  ] });
+  assert.equal(paced(s), true);
+  const m = measured(s, true);
+  // none before; 68−28; 90−68; 110−90; idle; 218−190, as idle steps are no part of it; not in the file
+  assert.deepEqual(m.map((x) => x.values.cycle_ns), [null, 40, 22, 20, null, 28, null]);
+  assert.deepEqual(m.map((x) => x.values.gap_ns), [null, 0, 2, 0, null, 8, null]); // 28−28; 70−68; overlaps; 198−190
+  assert.deepEqual(m.map((x) => x.parts), [
+    null,
+    { gap_ns: 0, inside_ns: 2, compute_ns: 35, exposed_comm_ns: 2, copy_ns: 1 }, // 40 − 2 idle = 38 busy, less 3
+    { gap_ns: 2, inside_ns: 2, compute_ns: 15, exposed_comm_ns: 2, copy_ns: 1 },
+    { gap_ns: 0, inside_ns: 2, compute_ns: 15, exposed_comm_ns: 2, copy_ns: 1 }, // 18 busy in a cycle of 20: of 6 idle, 4 were beside
+    null,
+    { gap_ns: 8, inside_ns: 2, compute_ns: 15, exposed_comm_ns: 2, copy_ns: 1 },
+    null,
+  ]);
+  for (const { parts, values } of m) if (parts !== null) assert.equal(Object.values(parts).reduce((x, y) => x + y), values.cycle_ns);
+  const [decode, prefill] = kindRows(s, s);
+  assert.deepEqual(prefill!.a!.figures.cycle_ns, { n: 1, median: 40, mean: 40, min: 40, max: 40 }); // not the 20 to the next schedule
+  assert.deepEqual(decode!.a!.figures.cycle_ns, { n: 3, median: 22, mean: 23, min: 20, max: 28 }); // 70 ÷ 3
+  assert.deepEqual(decode!.a!.typical, m[2]!.parts);
+  assert.deepEqual(kindRows(s, { ...s, steps: s.steps.map((x) => ({ ...x, gpu: null })) })[0]!.a!.figures.cycle_ns!.median, 20); // by schedules: 10, 20, 30, 40
 });
 
 test("kinds: decode first, idle never; the main kind is one both have", () => {

@@ -6,7 +6,8 @@
 
 import { pattern } from "./fold";
 import { median } from "./format";
-import type { Collective, Kernel, Phase, Step, StepKind, Summary } from "./summary";
+import { d } from "./pairstrings";
+import type { Collective, Kernel, Phase, Step, StepGpu, StepKind, Summary } from "./summary";
 
 export type Side = "a" | "b";
 
@@ -190,13 +191,13 @@ export function groupRows(c: Compared): DiffRow[] {
   return join(of(c.a), of(c.b), { a: c.a.phases.length > 0, b: c.b.phases.length > 0 }, c.by);
 }
 
-/** Communication by operation and group size. */
+/** Communication by operation, group size and library: an engine's own all-reduce is not NCCL's. */
 export function collectiveRows(c: Compared): DiffRow[] {
   const of = (s: Summary) =>
     byID<Collective>(
       s.collectives,
-      (x) => `${x.name} ${x.group_size ?? ""}`,
-      (x) => ({ name: x.group_size === null ? x.name : `${x.name} × ${x.group_size}`, group: "", total: x.total_ns, self: null, count: x.count }),
+      (x) => `${x.name} ${x.group_size ?? ""} ${x.library}`,
+      (x) => ({ name: `${x.name}${x.group_size === null ? "" : ` × ${x.group_size}`}${x.library === "custom" ? ` ${d.custom}` : ""}`, group: "", total: x.total_ns, self: null, count: x.count }),
     );
   return join(of(c.a), of(c.b), c.hasGPU, c.byGPU);
 }
@@ -235,6 +236,8 @@ export interface KindSide {
   n: number | null;
   b: number | null;
   figures: Record<StepFigure, Spread | null>;
+  /** What the cycle of the step with the median cycle is made of; null where cycles are not the GPU's. */
+  typical: Parts | null;
 }
 
 export interface KindRow {
@@ -246,30 +249,51 @@ export interface KindRow {
 /** Kinds in the order in which they matter; a kind that neither side has is left out. */
 export function kindRows(a: Summary, b: Summary): KindRow[] {
   const order: StepKind[] = ["decode", "prefill", "mixed", "unknown"];
-  const x = measured(a);
-  const y = measured(b);
+  const byGPU = paced(a) && paced(b); // one figure for both sides
+  const x = measured(a, byGPU);
+  const y = measured(b, byGPU);
   return order
     .map((kind) => ({ kind, a: kindSide(x, kind), b: kindSide(y, kind) }))
     .filter((row) => row.a !== null || row.b !== null);
 }
 
+/** What a cycle told by the GPU is made of: these add up to it. */
+export const cycleParts = ["gap_ns", "inside_ns", "compute_ns", "exposed_comm_ns", "copy_ns"] as const;
+
+export type Parts = Record<(typeof cycleParts)[number], number>;
+
 interface Measured {
   step: Step;
   values: Record<StepFigure, number | null>;
+  parts: Parts | null;
 }
 
-/** Every step's figures, also those that need its neighbours. */
-export function measured(s: Summary): Measured[] {
+/**
+ * Whether the GPU tells a trace's cycles: steps follow each other, not of several threads beside each other, and most
+ * of those with a batch have GPU work.
+ */
+export function paced(s: Summary): boolean {
+  const beside = s.steps.some((step, i) => i > 0 && step.start_ns < s.steps[i - 1]!.start_ns + s.steps[i - 1]!.dur_ns);
+  const worked = s.steps.filter((step) => step.gpu !== null).length;
+  return !beside && worked >= 2 && 2 * worked > batches(s);
+}
+
+/** Every step's figures, also those that need its neighbours. byGPU: cycles are told by the GPU, see cycle. */
+export function measured(s: Summary, byGPU: boolean): Measured[] {
   let last: number | null = null; // where the GPU work of the steps before ends
   return s.steps.map((step, i) => {
     const { gpu } = step;
-    const gap = gpu === null || last === null ? null : Math.max(0, gpu.first_ns - last);
+    // Behind idle steps nothing waits for the GPU: the time before this step's own start is not its.
+    const from: number | null = last !== null && i > 0 && s.steps[i - 1]!.kind === "idle" ? Math.max(last, step.start_ns) : last;
+    const gap = gpu === null || from === null ? null : Math.max(0, gpu.first_ns - from);
+    const cycle_ns = !byGPU ? cycle(step, s.steps[i + 1]) : gpu === null || from === null || gpu.last_ns <= from ? null : gpu.last_ns - from;
     if (gpu !== null) last = Math.max(last ?? gpu.last_ns, gpu.last_ns);
     const gpuOr = (v: number) => (gpu === null ? null : v);
     return {
       step,
+      parts: byGPU && gpu !== null && cycle_ns !== null && gap !== null ? parts(cycle_ns, gap, gpu) : null,
       values: {
-        cycle_ns: cycle(step, s.steps[i + 1]),
+        cycle_ns,
         cpu_ns: step.cpu_ns,
         launches: step.launches,
         graph_kernels: gpuOr(step.graph_kernels),
@@ -288,8 +312,20 @@ export function measured(s: Summary): Measured[] {
 }
 
 /**
- * From a step's start to the next one's; the last step has none. Steps that overlap are of several threads:
- * then the step's own length is all that is known.
+ * A cycle's parts: the blank before the step's work, computing, communication and copies as in its span, and as "idle
+ * inside" the rest. Work that began beside that of the step before (a copy in) shortens the rest, not the cycle.
+ */
+function parts(cycle: number, gap: number, gpu: StepGpu): Parts | null {
+  const inside = cycle - gap - gpu.busy_ns;
+  if (inside < 0) return null; // more work than cycle: it ran beside that of the step before
+  return { gap_ns: gap, inside_ns: inside, compute_ns: gpu.compute_ns, exposed_comm_ns: gpu.exposed_comm_ns, copy_ns: gpu.copy_ns };
+}
+
+/**
+ * The cycle where the GPU does not tell it: from a step's start to the next one's; the last step has none. Steps that
+ * overlap are of several threads: then the step's own length is all that is known. The GPU tells it better: with
+ * zero-overhead scheduling the time from one schedule to the next is that of the GPU work of the step before, so a
+ * cycle is from the end of that work to the end of the step's own.
  */
 function cycle(step: Step, next: Step | undefined): number | null {
   if (next === undefined) return null;
@@ -305,7 +341,8 @@ function kindSide(all: readonly Measured[], kind: StepKind): KindSide | null {
     const known = of.map((m) => f(m.step)).filter((v) => v !== null);
     return known.length === 0 ? null : median(known);
   };
-  return { steps: of.length, n: middle((s) => s.n), b: middle((s) => s.b), figures };
+  const typical = of.find((m) => m.values.cycle_ns !== null && m.values.cycle_ns === figures.cycle_ns?.median)?.parts ?? null;
+  return { steps: of.length, n: middle((s) => s.n), b: middle((s) => s.b), figures, typical };
 }
 
 export function spread(values: readonly (number | null)[]): Spread | null {
