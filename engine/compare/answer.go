@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/stepscope/stepscope/engine/ledger"
 )
@@ -173,6 +174,12 @@ func (b *builder) counts(i int) Finding {
 	for k, v := range []*view{b.views[0], b.views[i]} {
 		if v.silent() {
 			c := letters[k*i : k*i+1]
+			if a := b.views[0]; k == 1 && a.Baseline != "" && a.Deployment == v.Deployment && a.To == v.From {
+				at := time.Unix(0, a.To).UTC().Format("15:04:05")
+				f.Text = Words{EN: letter + ": nothing to compare yet: A's baseline ends at " + at + " UTC, and nothing has come since. Wait some minutes and load this again.",
+					ZH: letter + "：暂无可比较：A 的基线截至 " + at + " UTC，此后尚无日志。请等待几分钟后重新加载。"}
+				return f
+			}
 			f.Text = Words{EN: letter + ": nothing to compare: column " + c + " has no lines in its time. Choose another time.", ZH: letter + "：无可比较：" + c + " 列在其时段内没有日志。请选择其他时段。"}
 			return f
 		}

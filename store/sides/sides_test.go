@@ -65,7 +65,9 @@ func load(t *testing.T, st *sqlite.Store, opt sides.Options, columns ...string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt.Now = start.Add(time.Hour)
+	if opt.Now.IsZero() {
+		opt.Now = start.Add(time.Hour)
+	}
 	return sides.Load(context.Background(), st, specs, opt)
 }
 
@@ -142,6 +144,16 @@ func TestLoadAfterABaseline(t *testing.T) {
 	}
 	if table.Fairness.Level == compare.Unfair {
 		t.Errorf("the baseline and what came after: %s", table.Fairness.Text.EN)
+	}
+	// At its end nothing has come yet: that is said, and not called wrong times.
+	if all, err = load(t, st, sides.Options{Now: start.Add(30 * time.Minute)}, "fast@baseline:first half", "fast"); err != nil {
+		t.Fatal(err)
+	}
+	if table, err = compare.Compare(all, compare.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := table.Answer[0].Text.EN; !strings.Contains(got, "baseline ends at 10:30:00 UTC, and nothing has come since") {
+		t.Errorf("just kept: %q", got)
 	}
 }
 
