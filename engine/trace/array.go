@@ -70,7 +70,7 @@ func (r *Reader) readArray() status {
 			if e = r.parseFast(b, i, w); e > 0 {
 				break
 			}
-			if e, st = r.parseEvent(b, i, w); st == stOK {
+			if e, st = r.parseObject(b, i, w); st == stOK {
 				r.learn(b, i, e)
 			}
 		}

@@ -9,6 +9,10 @@ import "bytes"
 // one is near if it is longer.
 const probeReach = 1 << 14
 
+// mendReach is how far it is looked for the end of what has taken in an event: each bracket
+// of a hostile file may open such a thing, and looking farther for each would take minutes.
+const mendReach = 1 << 11
+
 // eventAt reports whether a whole event stands at b[i]; known is false when that takes more
 // bytes to tell. end is how far the search looked: trying again before it would cost the
 // square of a hostile file's length. It spoils r.ev.
@@ -187,8 +191,22 @@ func (r *Reader) swallows(b []byte, i, w int) bool {
 	return false
 }
 
+// parseObject is parseEvent for an element of the list. One that has taken in an event and
+// does not end soon is bad: it lost a bracket.
+func (r *Reader) parseObject(b []byte, i, w int) (end int, st status) {
+	if limit := i + mendReach; limit < w {
+		if end, st = r.parseEvent(b, i, limit); st != stMore {
+			return end, st
+		}
+		if r.swallows(b, i, limit) {
+			return i, stBad
+		}
+	}
+	return r.parseEvent(b, i, w)
+}
+
 // listElement steps over an element of the list that is a list itself. Where it begins with
-// an event and does not end as an element does, its bracket was one too many: stBad.
+// an event and does not end soon, or not as an element does, its bracket was one too many: stBad.
 func (r *Reader) listElement(b []byte, i, w int) (end int, st status) {
 	j := skipSpace(b, i+1)
 	if j >= w {
@@ -204,10 +222,10 @@ func (r *Reader) listElement(b []byte, i, w int) (end int, st status) {
 		end, _, st = skipValue(b, i, w)
 		return end, st
 	}
-	limit := min(w, i+lookahead)
+	limit := min(w, i+mendReach)
 	end, _, st = skipNested(b, i, limit)
 	switch {
-	case st == stMore && (limit == i+lookahead || r.eof):
+	case st == stMore && (limit == i+mendReach || r.eof):
 		return i, stBad
 	case st != stOK:
 		return end, st

@@ -113,3 +113,32 @@ func TestSwallowedRest(t *testing.T) {
 		})
 	}
 }
+
+// What has taken in events and does not end within 2 KiB lost a bracket: its events are read, the same from any chunks.
+// Looking 64 KiB ahead at each such bracket took minutes for a few megabytes of them.
+func TestEventsTakenIn(t *testing.T) {
+	const event = `{"ph":"X","ts":1,"dur":1}`
+	for _, c := range []struct {
+		name, in string
+		slices   int64
+	}{
+		{"object", `{"traceEvents":[{"a":[` + strings.Repeat(event+",", 200) + event + `]},` + event + `]}`, 202},
+		{"list", `{"traceEvents":[[` + strings.Repeat(event+",", 200) + event + `],` + event + `]}`, 202},
+		{"objects never closed", `{"traceEvents":[` + strings.Repeat(`{"a":[`+event+",", 20_000) + event + `]}`, 20_001},
+		{"lists never closed", `{"traceEvents":[` + strings.Repeat(`[`+event+",", 20_000) + event + `]}`, 20_001},
+		{"short object", `{"traceEvents":[{"a":[` + strings.Repeat(event+",", 50) + event + `]},` + event + `]}`, 1},
+	} {
+		p, err := Read(strings.NewReader(c.in), Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if got := Analyze(p, AnalyzeOptions{}).Health.Slices; got != c.slices {
+			t.Errorf("%s: %d slices, want %d", c.name, got, c.slices)
+		}
+		want := wholeOf([]byte(c.in), Options{})
+		if got := chunked([]byte(c.in), Options{}, sizes(997)); got != want {
+			a, b := around(got, want)
+			t.Errorf("%s in chunks:\n got …%s\nwant …%s", c.name, a, b)
+		}
+	}
+}
