@@ -21,7 +21,8 @@ type Figure struct {
 type Reason struct {
 	Key   string
 	Args  []string
-	First *Reason // goes before the arguments
+	ZH    []string // the arguments in Chinese, where those of Args are English
+	First *Reason  // goes before the arguments
 	Inner *Reason
 	Words ledger.Words // the whole sentence, instead of Key
 }
@@ -35,7 +36,11 @@ func (p Page) says(r Reason) string {
 	if r.First != nil {
 		args = append(args, p.says(*r.First))
 	}
-	for _, a := range r.Args {
+	own := r.Args
+	if p.Lang == i18n.Chinese && len(r.ZH) == len(own) {
+		own = r.ZH
+	}
+	for _, a := range own {
 		args = append(args, harmless(a))
 	}
 	if r.Inner != nil {

@@ -78,6 +78,10 @@ func TestDeploymentTellsWhatHappened(t *testing.T) {
 	if !strings.Contains(got, want) {
 		t.Errorf("no %q in %q", want, got)
 	}
+	_, html = s.do("GET", "/deployments/d?part=story&range=1h&lang=zh", nil)
+	if zh := text(html); !strings.Contains(zh, "为 180 token/s，比之前 1 小时 低 10.0 %") {
+		t.Errorf("in Chinese: %q", zh)
+	}
 	// Of the hour and a half before the last 90 minutes, only half an hour is known: no measure.
 	_, html = s.do("GET", "/deployments/d?part=story&from=2026-03-01T10:30:00Z&to=2026-03-01T12:00:00Z", nil)
 	if short := text(html); !strings.Contains(short, "in this time: 187 tokens/s; ") { // (30 × 200 + 60 × 180) ÷ 90

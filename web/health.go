@@ -41,7 +41,7 @@ func judgeEngine(e *engineState, now time.Time) (views.Health, []views.Reason) {
 		}
 		return views.Bad, reasons
 	case silent >= endedAfter:
-		return views.Ended, []views.Reason{{Key: "reason.ended", Args: []string{span(silent)}}}
+		return views.Ended, []views.Reason{reasonOf("reason.ended", span(silent))}
 	case e.silent > 0:
 		return views.Bad, []views.Reason{silentReason(e)}
 	}
@@ -99,16 +99,24 @@ func loadReasons(e *engineState) []views.Reason {
 }
 
 // span prints a duration in its largest unit.
-func span(d time.Duration) string {
+func span(d time.Duration) i18n.Both {
+	n, unit := d/time.Second, i18n.Both{EN: " s", ZH: " 秒"}
 	switch {
 	case d < time.Minute:
-		return strconv.Itoa(int(d/time.Second)) + " s"
 	case d < time.Hour:
-		return strconv.Itoa(int(d/time.Minute)) + " min"
+		n, unit = d/time.Minute, i18n.Both{EN: " min", ZH: " 分钟"}
 	case d < 48*time.Hour:
-		return strconv.Itoa(int(d/time.Hour)) + " h"
+		n, unit = d/time.Hour, i18n.Both{EN: " h", ZH: " 小时"}
+	default:
+		n, unit = d/(24*time.Hour), i18n.Both{EN: " d", ZH: " 天"}
 	}
-	return strconv.Itoa(int(d/(24*time.Hour))) + " d"
+	number := strconv.FormatInt(int64(n), 10)
+	return i18n.Both{EN: number + unit.EN, ZH: number + unit.ZH}
+}
+
+// reasonOf is a reason whose arguments have a word in each language, or are the same in both.
+func reasonOf(key string, args ...any) views.Reason {
+	return views.Reason{Key: key, Args: i18n.English.Words(args), ZH: i18n.Chinese.Words(args)}
 }
 
 // maxReasons is how many different reasons a deployment's row tells.
@@ -178,9 +186,9 @@ func whyAbsent(e *engineState, m ledger.Metric) views.Reason {
 	case has && !math.IsNaN(present(m, l.Value)) && (e.silent > 0 || behind > 0):
 		was := views.Number(m.Unit, l.Value)
 		if behind > 0 {
-			return views.Reason{Key: "figure.older", Args: []string{was, span(behind)}}
+			return reasonOf("figure.older", was, span(behind))
 		}
-		return views.Reason{Key: "figure.silent", Args: []string{span(e.silent), was}}
+		return reasonOf("figure.silent", span(e.silent), was)
 	case len(e.latest) == 0:
 		return views.Reason{Key: "figure.absent"} // whatever it has, it is not there now
 	}

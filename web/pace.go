@@ -84,5 +84,5 @@ func (e *engineState) behind(l store.Latest) time.Duration {
 
 // silentReason tells of a silence.
 func silentReason(e *engineState) views.Reason {
-	return views.Reason{Key: "reason.silent", Args: []string{span(e.silent), time.Unix(0, e.heard).UTC().Format("15:04:05")}}
+	return reasonOf("reason.silent", span(e.silent), time.Unix(0, e.heard).UTC().Format("15:04:05"))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stepscope/stepscope/engine/ledger"
 	"github.com/stepscope/stepscope/store"
 	"github.com/stepscope/stepscope/views"
+	"github.com/stepscope/stepscope/views/i18n"
 )
 
 // Bounds of a story.
@@ -142,21 +143,22 @@ func changes(now, before map[string]float64, length time.Duration) []views.Reaso
 		rel := v/was - 1
 		hasRel := had && was != 0 && !math.IsInf(rel, 0)
 		name := views.Reason{Words: ledger.Words{EN: lowerFirst(m.Name.EN), ZH: m.Name.ZH}}
-		level := views.Number(m.Unit, v) + " " + plainUnit(m.Unit)
+		number, unit := views.Number(m.Unit, v)+" ", unitWords(m.Unit)
+		level := i18n.Both{EN: number + unit.EN, ZH: number + unit.ZH}
 		change := views.Sig3(100 * math.Abs(rel))
 		switch {
 		case len(out) == 0 && !hasRel:
-			out = append(out, views.Reason{Key: "story.only", First: &name, Args: []string{level}})
+			out = append(out, about(name, "story.only", level))
 		case len(out) == 0 && math.Abs(rel) < sameShare:
-			out = append(out, views.Reason{Key: "story.same", First: &name, Args: []string{level, span(length)}})
+			out = append(out, about(name, "story.same", level, span(length)))
 		case len(out) == 0:
-			out = append(out, views.Reason{Key: direction("story.", rel), First: &name, Args: []string{level, change, span(length)}})
+			out = append(out, about(name, direction("story.", rel), level, change, span(length)))
 		case hasRel && math.Abs(rel) >= notableChange && math.Abs(v-was) >= leastChange(m.Unit) && also < maxAlso:
 			key := direction("story.also_", rel)
 			if m.Unit == ledger.Share {
 				key, change = key+"_points", views.Sig3(100*math.Abs(v-was)) // a share of a share would be mistaken for it
 			}
-			out = append(out, views.Reason{Key: key, First: &name, Args: []string{level, change}})
+			out = append(out, about(name, key, level, change))
 			also++
 		}
 	}
@@ -190,12 +192,19 @@ func direction(prefix string, rel float64) string {
 	return prefix + "up"
 }
 
-// plainUnit is a unit as both languages write it.
-func plainUnit(u ledger.Unit) string {
+// unitWords is a unit in both languages; shares are written in percent.
+func unitWords(u ledger.Unit) i18n.Both {
 	if u == ledger.Share {
-		return "%"
+		return i18n.Both{EN: "%", ZH: "%"}
 	}
-	return string(u)
+	return i18n.Both{EN: views.UnitName(i18n.English, u), ZH: views.UnitName(i18n.Chinese, u)}
+}
+
+// about is reasonOf with a name before the arguments.
+func about(name views.Reason, key string, args ...any) views.Reason {
+	r := reasonOf(key, args...)
+	r.First = &name
+	return r
 }
 
 // elsewhere says that a time is empty, and which is not.
