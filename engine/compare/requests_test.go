@@ -185,3 +185,35 @@ func TestChineseUnits(t *testing.T) {
 		}
 	}
 }
+
+// TestFarApartIsNoChance: two stretches of one process are hardly ever called far apart, even
+// where values are lognormal with a variation of 150 % and neighbours resemble each other so
+// much (0.97) that a stretch is one excursion. At most 2 in 1,000 may be.
+func TestFarApartIsNoChance(t *testing.T) {
+	for _, rho := range []float64{0.5, 0.8, 0.9, 0.97} {
+		rng := newRand(uint64(1000 * rho))
+		sigma := math.Sqrt(math.Log(1 + 1.5*1.5))
+		stretch := func(n int) measured {
+			z := rng.NormFloat64()
+			j := joined{}
+			for i := range n {
+				z = rho*z + math.Sqrt(1-rho*rho)*rng.NormFloat64()
+				j.t, j.x = append(j.t, int64(i)), append(j.x, 100*math.Exp(sigma*z))
+			}
+			return measured{cell: Cell{Trail: trail(j, 1)}, est: estimate{n: n}}
+		}
+		r := &Row{Headline: true, Metric: ledger.Metric{Group: ledger.Latency}}
+		const pairs = 5000
+		far := 0
+		for range pairs {
+			a, b := stretch(minApart), stretch(minApart)
+			if _, is := separated(r, &a, &b, &Difference{}); is {
+				far++
+			}
+		}
+		t.Logf("autocorrelation %v: %d of %d pairs", rho, far, pairs)
+		if far > pairs*2/1000 {
+			t.Errorf("autocorrelation %v: %d of %d pairs of one process are called far apart", rho, far, pairs)
+		}
+	}
+}
