@@ -170,3 +170,33 @@ func TestVainWork(t *testing.T) {
 	f(1, Changed)
 	f(0.8, Changed)
 }
+
+// TestStarvedIsTold: three minutes of an engine that lacks cache blocks beside a healthy one.
+// Though fewer requests come to it, its load is not called lighter: the queue grows, and
+// what every user feels is in the answer, from a handful of first tokens.
+func TestStarvedIsTold(t *testing.T) {
+	scenario, err := sim.Builtin("kv-starved")
+	if err != nil {
+		t.Fatal(err)
+	}
+	healthy := sim.DefaultDeployment()
+	healthy.Name = "healthy"
+	table := compared(t, Options{}, simulatedFor(t, healthy, 2, 3*time.Minute, 1), simulatedFor(t, scenario.Deployments[0], 2, 3*time.Minute, 2))
+	told := make(map[string]Verdict)
+	for _, f := range table.Answer {
+		told[f.Key] = f.Verdict
+		if strings.Contains(f.Text.EN, "lighter") {
+			t.Errorf("an overloaded engine is excused: %s", f.Text.EN)
+		}
+	}
+	for _, key := range []string{"completion_TPS", requestTime, "pending", "TTFT_mean"} {
+		if told[key] != Worse {
+			t.Errorf("the answer says %q of %s, want worse", told[key], key)
+		}
+	}
+	for _, q := range row(t, table, "TTFT_mean", "", "").Cells[1].Qualifications {
+		if q.Code == OtherLoad && strings.Contains(q.Short.EN, "lighter") {
+			t.Errorf("times to first token: %s", q.Short.EN)
+		}
+	}
+}
