@@ -76,8 +76,11 @@ func TestTargets(t *testing.T) {
 	put(t, dir, "good.log", "RANK 0, GPU 0, step 1, [stats] (running 1)\n")
 	put(t, dir, "other.log", "hello\n")
 	put(t, dir, "bad.log", "RANK 1, GPU 1, step 1, [stats] (running x | pending 2)\n")
-	s := sourceOf(dir, "*.log", "none-*.log", "missing.log")
-	if list := s.Targets(); len(list) != 1 || list[0].Health != wire.Waiting {
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := sourceOf(dir, "*.log", "none-*.log", "missing.log", "folder")
+	if list := s.Targets(); len(list) != 2 || list[0].Health != wire.Waiting {
 		t.Errorf("before the start: %+v", list)
 	}
 	watch(t, s, func(list []wire.Target) bool {
@@ -89,10 +92,11 @@ func TestTargets(t *testing.T) {
 			}
 			got[filepath.Base(target.Name)] = fmt.Sprintf("%s %v %d %d %s", target.Health, len(target.Engines), target.Lines, target.Unreadable, problem)
 		}
-		return len(list) == 5 && got["good.log"] == "up 1 1 0 " &&
+		return len(list) == 6 && got["good.log"] == "up 1 1 0 " &&
 			strings.HasPrefix(got["other.log"], "quiet 0 0 0 ") && strings.Contains(got["other.log"], "none of 1 lines") &&
 			strings.HasPrefix(got["bad.log"], "up 1 1 1 1 lines could not be read, the last for bad_value") &&
 			strings.HasPrefix(got["missing.log"], "waiting 0 0 0 ") && strings.Contains(got["missing.log"], "no such file yet") &&
+			strings.HasPrefix(got["folder"], "down 0 0 0 ") && strings.HasSuffix(got["folder"], "is a folder, not a file") &&
 			strings.HasPrefix(got["none-*.log"], "waiting 0 0 0 ") && strings.Contains(got["none-*.log"], "no such file")
 	})
 }

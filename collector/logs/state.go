@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,6 +103,11 @@ func (s *state) sums() Counts {
 // fail notes why a file cannot be read.
 func (r *run) fail(f *following, err error) {
 	now := r.opt.Now()
+	if errors.Is(err, fs.ErrNotExist) { // so say readers of files about folders too
+		if info, statErr := os.Stat(f.path); statErr == nil && info.IsDir() {
+			err = syscall.EISDIR
+		}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.waiting = errors.Is(err, fs.ErrNotExist)
