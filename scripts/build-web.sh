@@ -33,10 +33,10 @@ cp web/static/icon.svg "$out/"
 
 # What Go's compiler makes of loops costs a third of the speed: the functions that see every event or every row are given
 # back their structure. Those that calls can be resumed in grow the module, so only they are taken.
-hot=(hashBytes hashEnd skip scanString shortString valueText fast digits8 arg eachArg covered union
-  __Reader_.{parse,arg,fast,gpu,readArray,readGPUArgs,readCollective,accept,add,run,Commit} __Push_.Commit __names_.{scan,raw,lookup}
-  __tracks_.index __lanes_ __categories_.index __flows_.{add,run} __aggTable_ __nameAgg_ __extent_ __memo_ __rows_ __columns_ __layoutStep_
-  __Partial_.{addRow,addCollective} __work_.add __finder_ __analysis_.{link,workOf,sortRows})
+hot=(hashBytes skip scanString shortString valueText fast arg eachArg covered union
+  __Reader_.{parse,arg,fast,readArray,readGPUArgs,readCollective,accept,run,Commit} __Push_.Commit __names_.{scan,raw,lookup}
+  __tracks_.index __categories_.index __flows_.{add,run} __memo_ __layoutStep_ __Partial_.{addRow,addCollective} __work_.add __finder_
+  __analysis_.{link,workOf,sortRows})
 GOOS=js GOARCH=wasm go build -trimpath -ldflags=-w -o bin/trace.wasm ./wasm
 go run ./wasm/structure bin/trace.wasm "$out/trace.wasm" \
   "${hot[@]/#/github.com_stepscope_stepscope_engine_trace.}" github.com_stepscope_stepscope_engine_trace_gunzip \

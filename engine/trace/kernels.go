@@ -131,7 +131,9 @@ func inductor(l string) bool {
 	return strings.HasPrefix(l, "triton_") && strings.Contains(l, "_fused_")
 }
 
-var collectiveOps = strings.NewReplacer("all_reduce", "", "reduce_scatter", "", "all_gather", "", "all_to_all", "")
+// collectiveOps are the collectives' names within names of fused kernels. A strings.Replacer for them would make the
+// browser's module larger by 17 KB.
+var collectiveOps = [...]string{"all_reduce", "reduce_scatter", "all_gather", "all_to_all"}
 
 // markCustom notes of a kernel's name whether the kernel communicates without NCCL. Only names of kernels are asked:
 // a file may have a million others.
@@ -147,7 +149,9 @@ func kernelClass(name string) string {
 		return "communication"
 	}
 	if inductor(l) { // fused around a collective: what else it did gives the class
-		l = collectiveOps.Replace(l)
+		for _, op := range collectiveOps {
+			l = strings.ReplaceAll(l, op, "")
+		}
 	}
 	for _, c := range kernelClasses {
 		for _, w := range c.words {
