@@ -100,6 +100,7 @@ func TestEveryPage(t *testing.T) {
 				p.fits(name + " at 320 px")
 				p.fullShot(name + "-320")
 				p.usable(name)
+				p.shaded(name)
 			}
 		}
 		visit(srv, pagesOf(a, b))
@@ -112,6 +113,33 @@ func (p *tab) settled() {
 	p.t.Helper()
 	eval[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
 }
+
+// shaded fails the test where something is cut at an edge of a box that scrolls and nothing hints at it, and where a
+// narrow comparison shows less than both values and the verdict.
+func (p *tab) shaded(what string) {
+	p.t.Helper()
+	if found := eval[[]string](p, unshaded); len(found) > 0 {
+		p.t.Errorf("%s:\n  %s", what, strings.Join(found, "\n  "))
+	}
+}
+
+const unshaded = `(() => {
+	const out = [];
+	for (const e of document.querySelectorAll(".scroll")) {
+		const style = getComputedStyle(e);
+		const wide = e.scrollWidth > e.clientWidth + 1 && style.overflowX === "auto";
+		const tall = e.scrollHeight > e.clientHeight + 1 && style.overflowY === "auto" && style.maxHeight !== "none";
+		// Two covers and two shades for each way that is cut.
+		const layers = style.backgroundAttachment.split(", ");
+		const want = tall ? 8 : wide ? 4 : 0;
+		if (layers.length < want || want > 0 && layers.filter((l) => l === "local").length < want / 2) out.push("cut without a hint: " + e.outerHTML.slice(0, 120));
+	}
+	for (const e of document.querySelectorAll('.metrics tr.headline td[data-key="levelb"], .metrics tr.headline td.diff .word')) {
+		const box = e.getBoundingClientRect();
+		if (box.width > 0 && (box.left < 0 || box.right > innerWidth)) out.push("out of sight: " + e.outerHTML.slice(0, 120));
+	}
+	return out;
+})()`
 
 // usable fails the test for what one could not use without a mouse or without eyes: controls without a name, focus that
 // is not seen, places that a label is missing at.

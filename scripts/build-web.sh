@@ -23,7 +23,7 @@ mkdir -p "$out"
 
 src=web/static/src
 entries=()
-for name in page compare comparetraces captures collector fleet deployment worker charts; do
+for name in page list compare comparetraces captures collector fleet deployment worker charts; do
   entries+=("$src/$name.ts")
 done
 go tool esbuild "${entries[@]}" --bundle --minify --format=esm --target=es2022 --legal-comments=eof \

@@ -21,6 +21,7 @@ type Captures struct {
 	Refused     *Failure // why the form was not taken
 	Started     string   // group of the captures begun just now
 	Only        string   // deployment the record is narrowed to; "" all
+	Unknown     bool     // there is no such deployment, nor a record of it
 	Groups      []CaptureGroup
 	Later       bool  // this is not the first page
 	Next        int64 // id to go on below; 0 at the end

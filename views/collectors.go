@@ -189,7 +189,7 @@ func (t Target) belongs(p Page) string {
 		names = append(names[:most], "…")
 	}
 	if t.Kind != "" {
-		names = append(names, harmless(t.Kind))
+		names = append(names, harmless(kindName(t.Kind)))
 	}
 	return strings.Join(names, " · ")
 }

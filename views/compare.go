@@ -342,7 +342,11 @@ func (v Compare) facts(p Page) []columnFact {
 	}
 	add(p.t("compare.time"), func(c compare.Column) factCell { return factCell{Text: columnSpan(c.From, c.To) + " UTC"} })
 	add(p.t("compare.engines"), func(c compare.Column) factCell {
-		return factCell{Text: strconv.Itoa(c.Engines) + " · " + harmless(strings.Join(c.Kinds, ", "))}
+		kinds := make([]string, len(c.Kinds))
+		for i, k := range c.Kinds {
+			kinds[i] = kindName(k)
+		}
+		return factCell{Text: strconv.Itoa(c.Engines) + " · " + harmless(strings.Join(kinds, ", "))}
 	})
 	add(p.t("compare.lines"), func(c compare.Column) factCell {
 		return factCell{Text: count(int64(c.Lines)), Title: leftOut(p, c.Left)}

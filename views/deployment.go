@@ -185,9 +185,6 @@ func (d Plot) search(p Page) string {
 func (v DeploymentView) switchLink(p Page, key, value string) templ.SafeURL {
 	q := p.query()
 	q.Set(key, value)
-	for _, k := range []string{"done", "gone", "gone_note", "gone_from", "gone_to"} {
-		q.Del(k)
-	}
 	return templ.SafeURL((&url.URL{Path: p.Path, RawQuery: q.Encode()}).String())
 }
 

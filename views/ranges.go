@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+
+	"github.com/stepscope/stepscope/engine/compare"
 )
 
 // Range is the time a page is about. Key is one of RangeKeys, or "own".
@@ -25,6 +27,27 @@ func (p Page) rangeLink(key string) templ.SafeURL {
 	return templ.SafeURL((&url.URL{Path: p.Path, RawQuery: q.Encode()}).String())
 }
 
+// fixedLink is this page's address with its time as it is now: it shows the same
+// to whoever opens it later.
+func (p Page) fixedLink() templ.SafeURL {
+	q := p.query()
+	q.Del("range")
+	q.Set("from", stamp(p.Range.From))
+	q.Set("to", stamp(p.Range.To))
+	// Columns of a comparison may end now on their own.
+	for i, text := range q["c"] {
+		if s, err := compare.ParseColumn(text); err == nil && s.Since > 0 {
+			s.From, s.To, s.Since = p.Range.To.Add(-s.Since), p.Range.To, 0
+			q["c"][i] = s.String()
+		}
+	}
+	if length, err := compare.ParseSpan(q.Get("since")); err == nil {
+		q.Set("from", stamp(p.Range.To.Add(-length)))
+	}
+	q.Del("since")
+	return templ.SafeURL((&url.URL{Path: p.Path, RawQuery: q.Encode()}).String())
+}
+
 // query is a copy of the page's parameters.
 func (p Page) query() url.Values {
 	q := url.Values{}
@@ -37,7 +60,7 @@ func (p Page) query() url.Values {
 // kept are the parameters that the form for an own range hands on.
 func (p Page) kept() url.Values {
 	q := p.query()
-	for _, k := range []string{"from", "to", "range", "lang", "theme", "done"} {
+	for _, k := range []string{"from", "to", "range", "lang", "theme"} {
 		q.Del(k)
 	}
 	return q

@@ -12,6 +12,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/stepscope/stepscope/engine/compare"
 	"github.com/stepscope/stepscope/views/i18n"
 )
 
@@ -231,5 +232,47 @@ func TestEventsSayTheirNumberOnlyWhereItCounts(t *testing.T) {
 		if got := c.row.about(p); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.row, got, c.want)
 		}
+	}
+}
+
+func TestLongNotesAreFolded(t *testing.T) {
+	for _, c := range [...]struct {
+		note, begin string
+		folded      bool
+	}{
+		{strings.Repeat("x", 240), "", false},
+		{strings.Repeat("x", 241), strings.Repeat("x", 240), true},
+		{strings.Repeat("é", 121), strings.Repeat("é", 120), true}, // of two bytes each
+		{"a" + strings.Repeat("é", 121), "a" + strings.Repeat("é", 120), true},
+		{"1\n2\n3\n4\n5\n6", "", false},
+		{"1\n2\n3\n4\n5\n6\n7", "1\n2\n3\n4\n5\n6", true},
+	} {
+		begin, folded := KeptTrace{Note: c.note}.noteBegin()
+		if begin != c.begin || folded != c.folded {
+			t.Errorf("%q: %q, %v; want %q, %v", c.note, begin, folded, c.begin, c.folded)
+		}
+		page := render(t, Traces(testPage(i18n.English), TraceList{Traces: []KeptTrace{{ID: "a", Name: "n", Note: c.note}}}))
+		if got := strings.Contains(page, "<summary>"+c.begin+"…</summary>"); got != c.folded {
+			t.Errorf("%q: folded on the page is %v", c.note, got)
+		}
+	}
+}
+
+// An engine's kind has one name, wherever it is shown.
+func TestKindsHaveOneName(t *testing.T) {
+	if got := (Target{Kind: "deepinfer"}).belongs(testPage(i18n.English)); got != "DeepInfer" {
+		t.Errorf("Collector: %q", got)
+	}
+	v := Captures{Deployments: []string{"d"}, Form: CaptureForm{Deployment: "d", Engines: []CaptureEngine{{Name: "rank0", Kind: "deepinfer", Role: "mixed"}}}}
+	if page := render(t, CaptureEngines(testPage(i18n.English), v)); !strings.Contains(page, "DeepInfer mixed") {
+		t.Errorf("Captures: %s", page)
+	}
+	table := Compare{Table: &compare.Table{Columns: []compare.Column{{Engines: 2, Kinds: []string{"deepinfer", "vllm"}}}}}
+	found := false
+	for _, fact := range table.facts(testPage(i18n.English)) {
+		found = found || fact.Cells[0].Text == "2 · DeepInfer, vLLM"
+	}
+	if !found {
+		t.Error("Compare doesn't name the kinds")
 	}
 }

@@ -79,6 +79,15 @@ func (s *Server) renderCaptures(c echo.Context, status int, form views.CaptureFo
 		v.Next = list[len(list)-1].ID
 	}
 	v.Groups = captureGroups(list, language(c))
+	if v.Only != "" && len(list) == 0 && refused == nil && !slices.Contains(v.Deployments, v.Only) {
+		known, err := s.samples.Deployments(ctx)
+		if err != nil {
+			return storeError(err)
+		}
+		if v.Unknown = !slices.ContainsFunc(known, func(d store.Deployment) bool { return d.Name == v.Only }); v.Unknown {
+			status = http.StatusNotFound
+		}
+	}
 	p := s.page(c, "captures", "capture.title")
 	switch c.QueryParam("part") {
 	case "body":

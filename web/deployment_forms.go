@@ -66,21 +66,30 @@ func (s *Server) onlyChanges(ctx context.Context, name string, form url.Values, 
 		return deploymentError(store.ErrNotFound)
 	}
 	now := viewDeployment(&deploymentState{Deployment: all[i]}, s.now())
-	for _, f := range [...]struct {
-		key, now string
-		no       *HTTPError
-		drop     func()
-	}{
+	return keepOthersEdits(form, []editedField{
 		{"gpus", now.GPUText(), refuse(http.StatusConflict, "edited_gpus", nil, now.GPUText()), func() { p.GPUs = nil }},
 		{"peak", now.PeakText(), refuse(http.StatusConflict, "edited_peak", nil, now.PeakText()), func() { p.PeakTFLOPs = nil }},
 		{"labels", now.LabelText(), refuse(http.StatusConflict, "edited_labels", nil, clip(now.LabelText(), 200)), func() { p.Labels = nil }},
-		{"note", plainLines(now.Note), refuse(http.StatusConflict, "edited_note", nil, clip(now.Note, 200)), func() { p.Note = nil }},
-	} {
-		was, asked := plainLines(form.Get("was_"+f.key)), plainLines(form.Get(f.key))
+		{"note", now.Note, refuse(http.StatusConflict, "edited_note", nil, clip(now.Note, 200)), func() { p.Note = nil }},
+	})
+}
+
+// editedField is a field of a form that two people may edit at once.
+type editedField struct {
+	key, now string     // its name in the form, and what is stored
+	no       *HTTPError // tells that somebody else has changed it
+	drop     func()     // leaves the field out of the patch
+}
+
+// keepOthersEdits drops the fields that a form leaves as it was filled with, and
+// refuses what somebody else has changed meanwhile to something else.
+func keepOthersEdits(form url.Values, fields []editedField) error {
+	for _, f := range fields {
+		was, asked, now := plainLines(form.Get("was_"+f.key)), plainLines(form.Get(f.key)), plainLines(f.now)
 		switch {
 		case asked == was:
 			f.drop()
-		case f.now != was && f.now != asked:
+		case now != was && now != asked:
 			return f.no
 		}
 	}

@@ -19,17 +19,25 @@ import (
 
 const prefsAge = 365 * 24 * 3600 // seconds a browser remembers language and theme
 
+// toldOnce are parameters that say what was done just now: no link of the page
+// hands them on, or it would be said again.
+var toldOnce = []string{"done", "started", "gone", "gone_note", "gone_from", "gone_to"}
+
 // page gathers what the frame needs: the reader's language and theme, and
 // where the built files are.
 func (s *Server) page(c echo.Context, nav, titleKey string) views.Page {
 	lang := language(c)
+	query := maps.Clone(c.QueryParams())
+	for _, k := range toldOnce {
+		query.Del(k)
+	}
 	return views.Page{
 		Lang:   lang,
 		Theme:  theme(c),
 		Nav:    nav,
 		Title:  lang.T(titleKey),
 		Path:   c.Request().URL.Path,
-		Query:  c.QueryParams(),
+		Query:  query,
 		Assets: s.assets.urls,
 	}
 }
@@ -98,13 +106,13 @@ func (s *Server) renderError(c echo.Context, he *HTTPError) error {
 	// The switches are links: they must not repeat a request that failed or wrote.
 	p.Path, p.Query = "/trace", nil
 	f := he.failure(p.Lang)
-	f.Fleet = aboutDeployments(c.Request().URL.Path)
+	f.Fleet, f.Compare = aboutDeployments(c.Request().URL.Path), c.Request().URL.Path == "/compare"
 	return s.render(c, he.Status, views.Error(p, *f))
 }
 
 // aboutDeployments says whether an address is one of the fleet's.
 func aboutDeployments(path string) bool {
-	return slices.ContainsFunc([]string{"/fleet", "/deployments", "/baselines", "/captures", "/collector"}, func(p string) bool {
+	return path == "/compare" || slices.ContainsFunc([]string{"/fleet", "/deployments", "/baselines", "/captures", "/collector"}, func(p string) bool {
 		return path == p || strings.HasPrefix(path, p+"/")
 	})
 }

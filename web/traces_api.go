@@ -143,6 +143,9 @@ func (h *TracesAPI) put(c echo.Context) error {
 		return storeError(err)
 	}
 	m := store.Meta{Name: c.QueryParam("name"), Label: c.QueryParam("label"), Note: c.QueryParam("note")}
+	if err := checkMeta(m); err != nil {
+		return err
+	}
 	t, existing, err := h.st.KeepTrace(r.Context(), m, r.Body)
 	if err != nil {
 		return storeError(err)

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -73,16 +75,59 @@ func (s *Server) editTrace(c echo.Context) error {
 	if err := checkPatch(patch); err != nil {
 		return err
 	}
+	s.editing.Lock()
+	defer s.editing.Unlock()
+	if err := s.onlyTraceChanges(c.Request().Context(), c.Param("id"), form, &patch); err != nil {
+		return err
+	}
 	if _, err := s.cfg.Store.UpdateTrace(c.Request().Context(), c.Param("id"), patch); err != nil {
 		return storeError(err)
 	}
 	return toList(c, "done", "saved")
 }
 
-// checkPatch refuses to take a trace's name away; Clean leaves nothing of some.
+// onlyTraceChanges is onlyChanges for a trace's form.
+func (s *Server) onlyTraceChanges(ctx context.Context, id string, form url.Values, p *store.Patch) error {
+	if !form.Has("was_name") {
+		return nil // from a program, which says all there shall be
+	}
+	now, err := s.cfg.Store.Trace(ctx, id)
+	if err != nil {
+		return storeError(err)
+	}
+	return keepOthersEdits(form, []editedField{
+		{"name", now.Name, refuse(http.StatusConflict, "edited_name", nil, clip(now.Name, 200)), func() { p.Name = nil }},
+		{"label", now.Label, refuse(http.StatusConflict, "edited_label", nil, clip(now.Label, 200)), func() { p.Label = nil }},
+		{"note", now.Note, refuse(http.StatusConflict, "edited_note", nil, clip(now.Note, 200)), func() { p.Note = nil }},
+	})
+}
+
+// checkPatch refuses to take a trace's name away, Clean leaves nothing of some,
+// and what is too long.
 func checkPatch(p store.Patch) error {
-	if p.Name != nil && (store.Meta{Name: *p.Name}).Clean().Name == "" {
+	var m store.Meta
+	for to, from := range map[*string]*string{&m.Name: p.Name, &m.Label: p.Label, &m.Note: p.Note} {
+		if from != nil {
+			*to = *from
+		}
+	}
+	if p.Name != nil && m.Clean().Name == "" {
 		return refuse(http.StatusBadRequest, "trace_name", nil)
+	}
+	return checkMeta(m)
+}
+
+// checkMeta refuses what Clean would cut: who said it would not be told.
+func checkMeta(m store.Meta) error {
+	size := func(text string) int { return len(strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))) }
+	if n := size(m.Name); n > store.MaxName {
+		return refuse(http.StatusBadRequest, "long_name", nil, n, store.MaxName)
+	}
+	if n := size(m.Label); n > store.MaxLabel {
+		return refuse(http.StatusBadRequest, "long_label", nil, n, store.MaxLabel)
+	}
+	if n := size(m.Note); n > store.MaxNote {
+		return refuse(http.StatusBadRequest, "long_note", nil, n, store.MaxNote)
 	}
 	return nil
 }

@@ -83,6 +83,9 @@ func (h *TracesAPI) createUpload(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkMeta(m); err != nil {
+		return err
+	}
 	u, err := h.st.CreateUpload(r.Context(), m, length)
 	if err != nil {
 		return storeError(err)

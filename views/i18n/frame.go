@@ -22,6 +22,8 @@ var frameTexts = map[string]text{
 	"range.6h":         {"6 h", "6 小时"},
 	"range.24h":        {"24 h", "24 小时"},
 	"range.7d":         {"7 d", "7 天"},
+	"range.fix":        {"fix this time", "固定此时段"},
+	"range.fix_def":    {"makes this an address that shows the same time later and to others", "使地址固定为此时段，以后或他人打开时内容相同"},
 	"range.own":        {"own…", "自选…"},
 	"range.span":       {"{0} – {1} UTC", "{0} – {1} UTC"},
 	"range.from":       {"From (UTC)", "开始 (UTC)"},

@@ -3,8 +3,9 @@
 export function startBack(): void {
   // What was saved is told once: neither a reload nor a copied address repeats it.
   const url = new URL(location.href);
-  if (url.searchParams.has("done")) {
-    url.searchParams.delete("done");
+  const told = ["done", "started"].filter((key) => url.searchParams.has(key));
+  if (told.length > 0) {
+    for (const key of told) url.searchParams.delete(key);
     history.replaceState(history.state, "", url);
   }
   document.addEventListener("submit", (event) => {

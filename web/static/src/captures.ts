@@ -1,8 +1,11 @@
 /** The page of captures: states follow live; the form says at once what its choice would bring. */
 
+import { startBack } from "./back";
 import { maybeID } from "./dom";
+import { t } from "./fleetstrings";
 import { startKeys } from "./keys";
 import { follow, Throttle } from "./live";
+import { outageLine, reachable, tellOutage } from "./outage";
 import { refresh, tick } from "./patch";
 import { startSwitches } from "./theme";
 
@@ -12,6 +15,7 @@ const enginesEvery = 3000;
 let enginesSaid = "";
 
 startSwitches();
+startBack();
 startKeys({ step: () => undefined, escape: () => undefined });
 
 const root = document.querySelector<HTMLElement>("[data-live-root]")!;
@@ -31,7 +35,7 @@ const update = new Throttle(async () => {
   await renewEngines();
 }, () => refreshEvery);
 const engines = new Throttle(renewEngines, () => enginesEvery);
-follow({ capture: () => update.poke(), open: () => update.poke(), collector: () => engines.poke() });
+follow({ capture: () => update.poke(), collector: () => engines.poke(), ...tellOutage(outageLine(root), () => update.poke()) });
 setInterval(() => tick(), 1000);
 tick();
 
@@ -106,8 +110,17 @@ function startForm(form: HTMLFormElement): () => void {
       say();
     });
   }
-  form.addEventListener("submit", () => {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
     submit.disabled = true; // a second click would ask for a second capture
+    void reachable().then((there) => {
+      maybeID("not-sent")?.remove();
+      if (there) return form.submit();
+      submit.closest("p")!.after(Object.assign(document.createElement("p"), { id: "not-sent", className: "bad", role: "alert", textContent: t.notSent }));
+      say();
+    });
   });
+  // Back from where it led, out of the browser's memory: it can be sent again.
+  addEventListener("pageshow", say);
   return say;
 }

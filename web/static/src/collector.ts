@@ -2,6 +2,7 @@
 
 import { startKeys } from "./keys";
 import { follow, Throttle } from "./live";
+import { outageLine, tellOutage } from "./outage";
 import { refresh, tick } from "./patch";
 import { startSwitches } from "./theme";
 
@@ -19,6 +20,6 @@ function part(): string {
 }
 
 const update = new Throttle(() => refresh(root, part()), () => refreshEvery);
-follow({ collector: () => update.poke(), open: () => update.poke() });
+follow({ collector: () => update.poke(), ...tellOutage(outageLine(root), () => update.poke()) });
 setInterval(() => tick(), 1000);
 tick();

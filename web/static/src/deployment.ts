@@ -7,6 +7,7 @@ import { t } from "./fleetstrings";
 import { startKeys } from "./keys";
 import { follow, silenceEvery, Throttle } from "./live";
 import { matcher } from "./order";
+import { outageLine, tellOutage } from "./outage";
 import { refresh, tick } from "./patch";
 import { PlotCard, type Host } from "./plotcard";
 import { isLive, moved, readRange, writeRange, type Range } from "./ranges";
@@ -144,6 +145,8 @@ class Page implements Host {
     const current: Record<string, string> = { view: p.get("view") ?? "joined", x: p.get("x") ?? "time", only: p.get("only") ?? "all" };
     for (const a of document.querySelectorAll<HTMLElement>("a[data-switch]")) mark(a, current[a.dataset["switch"]!] === a.dataset["value"]);
     for (const a of document.querySelectorAll<HTMLElement>("a[data-range]")) mark(a, a.dataset["range"] === this.range.key);
+    const fix = document.querySelector<HTMLElement>(".ranges [data-role=fix]");
+    if (fix !== null) fix.hidden = !isLive(this.range);
     const own = document.querySelector<HTMLElement>(".ranges .own > summary");
     if (own === null || this.range.key !== "own") {
       if (own !== null) mark(own, false);
@@ -197,7 +200,6 @@ void page.loadMarks().then(() => {
 });
 story.poke();
 
-const state = byID("live-state");
 follow({
   samples: (deployments) => {
     if (deployments !== null && !deployments.includes(config.deployment)) return;
@@ -207,13 +209,7 @@ follow({
   },
   collector: () => now.poke(),
   capture: () => plots.poke(),
-  open: () => {
-    state.textContent = "";
-    now.poke();
-  },
-  lost: () => {
-    state.textContent = t.lost;
-  },
+  ...tellOutage(outageLine(document.querySelector<HTMLElement>("[data-live-root=now]")!), () => now.poke()),
 });
 setInterval(() => tick(), 1000);
 // That nothing comes is told by no event.
@@ -238,6 +234,12 @@ document.addEventListener("click", (event) => {
   if (range !== undefined) writeRange(url.searchParams, { key: range, from: 0, to: 1 });
   else url.searchParams.set(key!, value!);
   page.go(url);
+});
+
+// The time that the page shows now, not the one it was made with.
+document.querySelector(".ranges [data-role=fix]")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  page.setRange({ ...page.range, key: "own" });
 });
 
 // What is kept is the time that the charts show now.

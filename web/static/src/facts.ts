@@ -60,7 +60,8 @@ export function gpuText(names: readonly string[], count: number): string {
   return [...models].map(([name, n]) => (n > 1 ? `${n} × ${name}` : name)).join(", ");
 }
 
-function producerName(id: string): string {
+/** What an engine is called. */
+export function producerName(id: string): string {
   const names: Record<string, string> = {
     deepinfer: "DeepInfer",
     vllm: "vLLM",

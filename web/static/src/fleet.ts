@@ -5,6 +5,7 @@ import { byID, maybeID } from "./dom";
 import { startInspect } from "./inspect";
 import { startKeys } from "./keys";
 import { follow, silenceEvery, Throttle } from "./live";
+import { outageLine, tellOutage } from "./outage";
 import { refresh, tick } from "./patch";
 import { startSwitches } from "./theme";
 
@@ -32,7 +33,7 @@ follow({
   samples: () => update.poke(),
   collector: () => update.poke(),
   capture: () => update.poke(),
-  open: () => update.poke(),
+  ...tellOutage(outageLine(root), () => update.poke()),
 });
 setInterval(() => tick(), 1000);
 // That nothing comes is told by no event.

@@ -43,7 +43,8 @@ const en = {
     dropped: "samples thinned out",
     other: "event",
   } as Record<string, string>,
-  lost: "The live connection is lost; trying again.",
+  lost: (since: string) => `The live connection has been lost since ${since} UTC: what is shown is of then. Trying again.`,
+  notSent: "This server can't be reached: nothing was sent, and the form stays as you filled it in. Send it again once the server runs.",
   own: (from: string, to: string) => `${from} – ${to} UTC`,
 };
 
@@ -90,7 +91,8 @@ const zh: typeof en = {
     dropped: "样本抽稀",
     other: "事件",
   },
-  lost: "实时连接已断开，正在重试。",
+  lost: (since) => `实时连接自 ${since} UTC 起已断开：页面显示的是当时的内容。正在重试。`,
+  notSent: "无法连接本服务：未发送任何内容，表单保持原样。服务恢复后请再次提交。",
   own: (from, to) => `${from} – ${to} UTC`,
 };
 

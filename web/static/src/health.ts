@@ -18,6 +18,12 @@ function brief(message: string): string {
   return message.split(/[:;：]/)[0]!.trim();
 }
 
+/** What a warning says in the strip: its text and of how many, where the text does not say of what. */
+function told(w: Warning): string {
+  if (w.code === "no_gpu") return t.verdict.noGPULaunches(w.count);
+  return t.health.warning(brief(t.warning(w.code, w.message)), w.count);
+}
+
 /** What the reader met, in words: counts that are not zero, then the first warnings. */
 export function healthText(h: Health): string {
   const parts: string[] = [];
@@ -28,7 +34,7 @@ export function healthText(h: Health): string {
     if (h[key] > 0) parts.push(t.health[key](h[key]));
   }
   const rest = h.warnings.filter((w) => !counted.has(w.code));
-  for (const w of rest.slice(0, toldWarnings)) parts.push(t.health.warning(brief(t.warning(w.code, w.message)), w.count));
+  for (const w of rest.slice(0, toldWarnings)) parts.push(told(w));
   if (rest.length > toldWarnings) parts.push(t.health.more(rest.length - toldWarnings));
   if (h.slices === 0) parts.unshift(t.health.noSlices(h.events));
   return parts.length === 0 ? t.health.clean(h.events) : parts.join(" · ");

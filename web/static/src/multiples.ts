@@ -3,7 +3,7 @@
 import type * as Charts from "./charts";
 import { scriptJSON } from "./dom";
 import { sig3 } from "./format";
-import { axisOf, layoutOf, type Align, type PlaceWords, type Trails } from "./trails";
+import { axisOf, layoutOf, spanLines, type Align, type PlaceWords, type Trails } from "./trails";
 
 /** Texts that the charts need. */
 export interface MultiplesText extends PlaceWords {
@@ -50,15 +50,17 @@ export class Multiples {
     for (const figure of this.seen) void this.draw(figure);
   }
 
-  /** A row's picture, with its title and the colours of the page; null: it is not drawn. */
+  /** A row's picture, with its title, when its columns were, and the colours of the page; null: it is not drawn. */
   async png(figure: HTMLElement, title: string): Promise<Blob | null> {
     const plot = this.plots.get(figure);
-    if (plot === undefined) return null;
+    if (plot === undefined || this.trails === null) return null;
+    const lines = spanLines((await this.trails).columns, this.config.names);
     const { url, width, height } = plot.image();
     const picture = new Image();
     picture.src = url;
     await picture.decode();
-    const head = 28;
+    const line = 16;
+    const head = 28 + line * lines.length;
     const ratio = picture.naturalWidth / width;
     const canvas = document.createElement("canvas");
     canvas.width = width * ratio;
@@ -72,6 +74,9 @@ export class Multiples {
     g.fillStyle = style.getPropertyValue("--ink").trim();
     g.font = `600 14px ${style.fontFamily}`;
     g.fillText(title, 8, 19, width - 16);
+    g.font = `11px ${style.fontFamily}`;
+    g.fillStyle = style.getPropertyValue("--muted").trim();
+    for (const [i, text] of lines.entries()) g.fillText(text, 8, 19 + line * (i + 1), width - 16);
     g.drawImage(picture, 0, head, width, height);
     return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
   }

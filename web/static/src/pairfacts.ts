@@ -1,7 +1,7 @@
 /** Facts and health of both files, one row a fact, with a mark where the sides differ. */
 
 import { bytes, exactNs, integer, time, wallTime } from "./format";
-import { gpuText } from "./facts";
+import { gpuText, producerName } from "./facts";
 import { decodeGraphs, replayed } from "./graphuse";
 import { healthText } from "./health";
 import { harmless } from "./names";
@@ -33,7 +33,7 @@ export function sideFacts(read: ReadSummary, label: string): Fact[] {
     { key: "deployment", text: label === "" ? "–" : label },
     { key: "size", text: bytes(s.file.bytes), title: `${integer(s.file.bytes)} B` },
     { key: "health", text: `${t.health.verdicts[health.verdict] ?? health.verdict}: ${healthText(health)}`, level: health.verdict },
-    { key: "engine", text: facts.producer },
+    { key: "engine", text: producerName(facts.producer) },
     { key: "gpu", text: gpuText(facts.gpu_names, facts.gpu_count) || "–" },
     { key: "devices", text: String(s.devices.filter((x) => x.kernels > 0 || x.busy_ns > 0).length) },
     { key: "rank", text: rank },

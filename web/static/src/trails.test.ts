@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axisOf, layoutOf, nearest, niceScale, placeText, runs, scaleOf, stepAt, tickText, type PlaceWords, type TrailColumn } from "./trails";
+import { axisOf, layoutOf, nearest, niceScale, placeText, runs, scaleOf, spanLines, stepAt, tickText, type PlaceWords, type TrailColumn } from "./trails";
 
 const column = (over: Partial<TrailColumn> = {}): TrailColumn => ({ from: 1000, to: 5000, steps: [[1000, 10], [3000, 50]], ...over });
 
@@ -82,4 +82,12 @@ test("plots stand in equal rows, none narrower than can be read", () => {
   assert.deepEqual(layoutOf(340, 2, pad), { perRow: 2, rows: 1, width: (340 - 48 - 28) / 2 });
   assert.deepEqual(layoutOf(300, 2, pad), { perRow: 1, rows: 2, width: 300 - 48 - 14 });
   assert.deepEqual(layoutOf(0, 2, pad), { perRow: 1, rows: 2, width: 1 });
+});
+
+test("a picture says when each column was", () => {
+  const at = (h: number, m: number, day = 1) => Date.UTC(2026, 2, day, h, m, 5);
+  assert.deepEqual(
+    spanLines([{ from: at(3, 34), to: at(3, 43), steps: [] }, { from: at(23, 0), to: at(1, 0, 2), steps: [] }], ["old", "new"]),
+    ["A old: 2026-03-01 03:34:05 – 03:43:05 UTC", "B new: 2026-03-01 23:00:05 – 2026-03-02 01:00:05 UTC"],
+  );
 });

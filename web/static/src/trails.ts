@@ -33,6 +33,15 @@ export interface Axis {
   to: number;
 }
 
+/** When each column was, one line a column, in UTC: a picture is looked at without the page that says it. */
+export function spanLines(columns: readonly TrailColumn[], names: readonly string[]): string[] {
+  return columns.map((c, i) => {
+    const [from, to] = [c.from, c.to].map((ms) => new Date(ms).toISOString().replace("T", " ").slice(0, 19));
+    const end = from!.slice(0, 10) === to!.slice(0, 10) ? to!.slice(11) : to!;
+    return `${String.fromCharCode(65 + i)} ${names[i] ?? ""}: ${from!} – ${end} UTC`;
+  });
+}
+
 /** A gap of so many usual distances between two points is one in the data. */
 const gapFactor = 3;
 
