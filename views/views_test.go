@@ -252,7 +252,7 @@ func TestLongNotesAreFolded(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q, %v", c.note, begin, folded, c.begin, c.folded)
 		}
 		page := render(t, Traces(testPage(i18n.English), TraceList{Traces: []KeptTrace{{ID: "a", Name: "n", Note: c.note}}}))
-		if got := strings.Contains(page, "<summary>"+c.begin+"…</summary>"); got != c.folded {
+		if got := strings.Contains(page, "<summary><span>"+c.begin+"…</span></summary>"); got != c.folded {
 			t.Errorf("%q: folded on the page is %v", c.note, got)
 		}
 	}
