@@ -2,6 +2,7 @@ package sides
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/stepscope/stepscope/engine/compare"
@@ -78,75 +79,103 @@ func (l *loader) coarse(ctx context.Context, side *compare.Side, ids []int64, in
 			foreign = append(foreign, id)
 		}
 	}
+	read := func(engines []int64, metrics []string, only store.Flags) ([]store.Points, error) {
+		if len(engines) == 0 || len(metrics) == 0 {
+			return nil, nil
+		}
+		return l.Points(ctx, store.PointsQuery{Points: points, Only: only, Selection: store.Selection{Engines: engines, Metrics: metrics, From: side.From, To: side.To}})
+	}
 	for _, part := range []struct {
 		engines []int64
 		metrics []string
-		only    store.Flags
-		flags   compare.Flags
-	}{
-		{ids, whole, store.AllSteps, 0}, {foreign, single, store.AllSteps, 0},
-		{own, single, store.OnlyPrompt, compare.PromptStep}, {own, single, store.OnlyDecode, compare.DecodeStep},
-	} {
-		if len(part.engines) == 0 || len(part.metrics) == 0 {
-			continue
-		}
-		q := store.PointsQuery{Points: points, Only: part.only, Selection: store.Selection{Engines: part.engines, Metrics: part.metrics, From: side.From, To: side.To}}
-		all, err := l.Points(ctx, q)
+	}{{ids, whole}, {foreign, single}} {
+		all, err := read(part.engines, part.metrics, store.AllSteps)
 		if err != nil {
 			return err
 		}
 		for i := range all {
-			side.Coarse = max(side.Coarse, all[i].Width)
-			addCoarse(&side.Engines[index[all[i].Engine]], &all[i], side.To, part.flags)
+			addMeans(side, index, &all[i], nil, nil)
 		}
+	}
+	var kinds [3][]store.Points
+	for i, only := range []store.Flags{store.AllSteps, store.OnlyPrompt, store.OnlyDecode} {
+		var err error
+		if kinds[i], err = read(own, single, only); err != nil {
+			return err
+		}
+	}
+	prompt, decode := byColumn(kinds[1]), byColumn(kinds[2])
+	for i := range kinds[0] {
+		p := &kinds[0][i]
+		key := column{p.Engine, p.Column}
+		addMeans(side, index, p, prompt[key], decode[key])
 	}
 	return nil
 }
 
-// addCoarse gives an engine a series of means; one that it has already, of the other kind
-// of steps, gets them in between.
-func addCoarse(e *compare.Engine, p *store.Points, to int64, flags compare.Flags) {
-	last := keepsLast(p.Metric)
-	s := compare.Series{Key: p.Metric, Label: p.Label}
-	for _, b := range p.Buckets {
+// column is one series of the store.
+type column struct {
+	engine int64
+	store.Column
+}
+
+func byColumn(list []store.Points) map[column][]store.Bucket {
+	m := make(map[column][]store.Bucket, len(list))
+	for _, p := range list {
+		m[column{p.Engine, p.Column}] = p.Buckets
+	}
+	return m
+}
+
+// addMeans gives a series' engine its means: one of each stretch, or one of each kind of steps where the stretches of
+// prompt and decode steps are given, too. Those have the rows of neither kind in them, both of them.
+func addMeans(side *compare.Side, index map[int64]int, all *store.Points, prompt, decode []store.Bucket) {
+	side.Coarse = max(side.Coarse, all.Width)
+	last := keepsLast(all.Metric)
+	s := compare.Series{Key: all.Metric, Label: all.Label}
+	add := func(b store.Bucket, flags compare.Flags) {
 		v := b.Sum / float64(b.N)
 		if last {
 			v = b.Last
 		}
-		s.Times = append(s.Times, min(b.From+p.Width, to)-1)
+		if b.N == 0 || math.IsNaN(v) { // infinite sums have no difference
+			return
+		}
+		s.Times = append(s.Times, min(b.From+all.Width, side.To)-1)
 		s.Steps = append(s.Steps, b.LastStep)
 		s.Flags = append(s.Flags, flags)
 		s.Values = append(s.Values, v)
 	}
-	for k := range e.Series {
-		if had := &e.Series[k]; had.Key == s.Key && had.Label == s.Label {
-			*had = merged(had, &s)
-			return
+	for _, b := range all.Buckets {
+		p, d := of(&prompt, b.From), of(&decode, b.From)
+		switch neither := p.N + d.N - b.N; {
+		case p.N == 0 && d.N == 0:
+			add(b, 0)
+		case neither == 0:
+			add(p, compare.PromptStep)
+			add(d, compare.DecodeStep)
+		default:
+			both := store.Bucket{From: b.From, N: neither, Sum: p.Sum + d.Sum - b.Sum, LastStep: min(p.LastStep, d.LastStep)}
+			p.N, p.Sum, d.N, d.Sum = b.N-d.N, b.Sum-d.Sum, b.N-p.N, b.Sum-p.Sum
+			add(p, compare.PromptStep)
+			add(d, compare.DecodeStep)
+			add(both, 0)
 		}
 	}
+	e := &side.Engines[index[all.Engine]]
 	e.Series = append(e.Series, s)
+}
+
+// of takes the stretch that begins at from off the list; an empty one if it isn't the next.
+func of(list *[]store.Bucket, from int64) (b store.Bucket) {
+	if len(*list) > 0 && (*list)[0].From == from {
+		b, *list = (*list)[0], (*list)[1:]
+	}
+	return b
 }
 
 // keepsLast says whether a metric's samples are states, of which the last counts.
 func keepsLast(key string) bool {
 	m, ok := ledger.Lookup(key)
 	return !ok || m.Kind == ledger.Counter || m.Kind == ledger.Histogram || m.Section == ledger.NCCL
-}
-
-// merged is two series by rising time.
-func merged(a, b *compare.Series) compare.Series {
-	out := compare.Series{Key: a.Key, Label: a.Label}
-	i, j := 0, 0
-	for i < len(a.Times) || j < len(b.Times) {
-		from, k := a, i
-		if i == len(a.Times) || j < len(b.Times) && b.Times[j] < a.Times[i] {
-			from, k = b, j
-			j++
-		} else {
-			i++
-		}
-		out.Times, out.Steps = append(out.Times, from.Times[k]), append(out.Steps, from.Steps[k])
-		out.Flags, out.Values = append(out.Flags, from.Flags[k]), append(out.Values, from.Values[k])
-	}
-	return out
 }

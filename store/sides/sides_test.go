@@ -230,3 +230,53 @@ func TestLoadReadsMeansWhereSamplesAreTooMany(t *testing.T) {
 		}
 	}
 }
+
+// Every second line tells no kind of step. In a stretch of 3 lines each of prompt (10, 20, 30), decode (1, 2, 3) and
+// neither (100, 200, 300), the means are 20, 2 and 200: each once.
+func TestMeansOfKinds(t *testing.T) {
+	const lines = 7200 // 2 hours of seconds; 720 stretches of 10 s
+	st, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "x.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	b := store.Batch{Layouts: []store.Layout{{Section: "stats", Columns: []store.Column{{Metric: "cur_TPS"}, {Metric: "completion_TPS"}}}},
+		Engines: []store.EngineInfo{{EngineKey: store.EngineKey{Deployment: "d", Name: "rank0"}, Kind: "deepinfer", Role: "mixed", Model: "m"}}}
+	kinds := [3]store.Flags{store.PromptStep, store.DecodeStep, 0}
+	scale := [3]float64{10, 1, 100}
+	for k := range lines {
+		if k%10 == 9 {
+			continue // three of each
+		}
+		i := k % 10
+		b.Rows = append(b.Rows, store.Row{Time: start.Add(time.Duration(k) * time.Second).UnixNano(), Step: int64(k), Flags: kinds[i%3],
+			Values: []float64{scale[i%3] * float64(1+i/3), 5}})
+	}
+	if _, err := st.Deliver(context.Background(), "test", &b); err != nil {
+		t.Fatal(err)
+	}
+	all, err := load(t, st, sides.Options{MaxValues: 100, Now: start.Add(lines * time.Second)}, "d@2026-03-01T10:00Z..2026-03-01T12:00Z", "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[compare.Flags]float64{compare.PromptStep: 20, compare.DecodeStep: 2, 0: 200}
+	for _, s := range all[0].Engines[0].Series {
+		counts := map[compare.Flags]int{}
+		for i, f := range s.Flags {
+			counts[f]++
+			if v := s.Values[i]; s.Key == "cur_TPS" && math.Abs(v-want[f]) > 1e-9 || s.Key == "completion_TPS" && v != 5 {
+				t.Fatalf("%s at %d, flags %d: %g", s.Key, i, f, v)
+			}
+		}
+		perKind := map[string]int{"cur_TPS": 720}[s.Key]
+		if counts[compare.PromptStep] != perKind || counts[compare.DecodeStep] != perKind || counts[0] != 720 {
+			t.Errorf("%s: %v", s.Key, counts)
+		}
+		if !slices.IsSorted(s.Times) {
+			t.Errorf("%s: not in order of time", s.Key)
+		}
+	}
+	if n := len(all[0].Engines[0].Series); n != 2 || all[0].Coarse != int64(10*time.Second) {
+		t.Errorf("%d series, means of %v", n, time.Duration(all[0].Coarse))
+	}
+}
