@@ -63,6 +63,7 @@ type Hub struct {
 	subs       map[*subscriber]struct{}
 	stopped    chan struct{} // closed by Stop
 
+	editing  sync.Mutex // from the look at what is said of a deployment to the change of it, by a person or a configuration
 	starting sync.Mutex // one request for captures at a time: checks and rows belong together
 	captures captureQueue
 }

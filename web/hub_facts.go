@@ -42,6 +42,8 @@ func (h *Hub) takeFacts(ctx context.Context, collector string, facts []wire.Depl
 	}
 	h.mu.Unlock()
 
+	h.editing.Lock()
+	defer h.editing.Unlock()
 	known, err := h.st.Deployments(ctx)
 	if err != nil {
 		return err
@@ -90,24 +92,17 @@ func before(positions []store.Position, deployment string) (g given) {
 
 // takeOver merges one deployment's facts.
 func (h *Hub) takeOver(ctx context.Context, collector string, f wire.DeploymentFacts, d store.Deployment, was given, now time.Time) (problems []wire.Problem, err error) {
-	is := was
+	var is given
 	var patch store.DeploymentPatch
-	switch {
-	case f.GPUs == 0:
-	case d.GPUs == 0, d.GPUs == was.GPUs, d.GPUs == f.GPUs:
-		if is.GPUs = f.GPUs; d.GPUs != f.GPUs {
-			patch.GPUs = &f.GPUs
-		}
-	default:
+	var changes, differs bool
+	if is.GPUs, changes, differs = weigh(f.GPUs, d.GPUs, was.GPUs); changes {
+		patch.GPUs = &f.GPUs
+	} else if differs {
 		problems = append(problems, *wire.NewProblem(now, "facts.gpus", f.Name, strconv.Itoa(f.GPUs), strconv.Itoa(d.GPUs)))
 	}
-	switch {
-	case f.PeakTFLOPs == 0:
-	case d.PeakTFLOPs == 0, d.PeakTFLOPs == was.Peak, d.PeakTFLOPs == f.PeakTFLOPs:
-		if is.Peak = f.PeakTFLOPs; d.PeakTFLOPs != f.PeakTFLOPs {
-			patch.PeakTFLOPs = &f.PeakTFLOPs
-		}
-	default:
+	if is.Peak, changes, differs = weigh(f.PeakTFLOPs, d.PeakTFLOPs, was.Peak); changes {
+		patch.PeakTFLOPs = &f.PeakTFLOPs
+	} else if differs {
 		problems = append(problems, *wire.NewProblem(now, "facts.peak", f.Name, plainNumber(f.PeakTFLOPs), plainNumber(d.PeakTFLOPs)))
 	}
 	if patch.GPUs != nil || patch.PeakTFLOPs != nil {
@@ -124,6 +119,18 @@ func (h *Hub) takeOver(ctx context.Context, collector string, f wire.DeploymentF
 	}
 	_, err = h.st.Deliver(ctx, collector, &store.Batch{Positions: []store.Position{{Source: factsPosition(f.Name), Value: string(text)}}})
 	return problems, err
+}
+
+// weigh holds what a configuration says against what is stored and what was taken over last. It tells what is taken over
+// now, whether that changes what is stored, and whether a person said otherwise.
+func weigh[T int | float64](says, stored, was T) (is T, changes, differs bool) {
+	switch {
+	case says == 0:
+		return was, false, false
+	case stored == 0, stored == was, stored == says:
+		return says, stored != says, false
+	}
+	return was, false, true
 }
 
 func plainNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -1,9 +1,13 @@
 package web
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
+	"net/netip"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/stepscope/stepscope/collector/wire"
@@ -73,6 +77,40 @@ func TestFactsOfDeployments(t *testing.T) {
 	want("another collector", 32, 1979, "")
 	if p := r.Collectors()[1].Report.Problems; len(p) != 1 || p[0].Code != "facts.gpus" {
 		t.Errorf("%+v", p)
+	}
+}
+
+// lookedAt calls look before deployments are read.
+type lookedAt struct {
+	HubStore
+	look func()
+}
+
+func (w lookedAt) Deployments(ctx context.Context) ([]store.Deployment, error) {
+	w.look()
+	return w.HubStore.Deployments(ctx)
+}
+
+// From the look at a deployment to its change nobody else edits one: a person's word in between would be overwritten.
+func TestFactsLockOutEdits(t *testing.T) {
+	r := newRig(t, store.Options{})
+	r.engines("c", 1, 8, "rank0")
+	looks := 0
+	r.Hub.st = lookedAt{r.Hub.st, func() {
+		looks++
+		if r.editing.TryLock() {
+			r.editing.Unlock()
+			t.Error("a form could be saved now")
+		}
+	}}
+	r.must(r.Report(t.Context(), wire.Report{Collector: "c", Deployments: []wire.DeploymentFacts{{Name: "prod", GPUs: 2}}}))
+	if looks != 1 || !r.editing.TryLock() {
+		t.Errorf("%d looks, and then the lock must be free", looks)
+	}
+	r.editing.Unlock()
+	s, err := New(Config{Store: r.st, Hub: r.Hub, Assets: fstest.MapFS{}, Addr: netip.MustParseAddr("127.0.0.1"), Log: slog.New(slog.DiscardHandler)})
+	if err != nil || s.editing != &r.editing {
+		t.Errorf("forms have another lock (%v)", err)
 	}
 }
 

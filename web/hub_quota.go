@@ -45,11 +45,11 @@ func (q *captureQueue) remember(c store.Capture) {
 
 // checkQuota refuses more captures within a day than are allowed. The hub is locked.
 func (h *Hub) checkQuota(more int) error {
+	now := h.opt.Now()
+	maps.DeleteFunc(h.captures.asked, func(_ int64, at time.Time) bool { return now.Sub(at) >= quotaTime })
 	if h.opt.Quota <= 0 {
 		return nil
 	}
-	now := h.opt.Now()
-	maps.DeleteFunc(h.captures.asked, func(_ int64, at time.Time) bool { return now.Sub(at) >= quotaTime })
 	used := len(h.captures.asked)
 	over := used + more - h.opt.Quota
 	switch {

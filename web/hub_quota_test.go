@@ -66,3 +66,22 @@ func TestCaptureQuota(t *testing.T) {
 	r.opt.Quota = 1
 	refused("2 engines at once, and 1 captures are allowed within 24 hours", "rank0", "rank1")
 }
+
+// Without a quota, what was asked for is forgotten after a day, too.
+func TestNoCaptureQuota(t *testing.T) {
+	r := newRig(t, store.Options{})
+	_, err := r.hello("c", "node1", 0)
+	r.must(err)
+	r.opt.Cooldown = -1
+	for day := range 3 {
+		r.engines("c", uint64(day+1), 8, "rank0")
+		made, err := r.ask(wire.CaptureRequest{Engines: []string{"rank0"}, Force: true})
+		r.must(err)
+		r.must(r.update("c", store.Capture{ID: made[0].ID, State: store.Asked}))
+		r.must(r.update("c", store.Capture{ID: made[0].ID, State: store.Failed, Error: "e"}))
+		if n := len(r.captures.asked); n != 1 {
+			t.Errorf("day %d: %d captures are remembered, want that day's one", day, n)
+		}
+		r.pass(quotaTime)
+	}
+}

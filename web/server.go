@@ -59,7 +59,7 @@ type Server struct {
 	summaries   *Summaries
 	now         func() time.Time
 	handler     http.Handler
-	editing     sync.Mutex // from the look at what is stored to the change of it
+	editing     *sync.Mutex // the hub's: from the look at what is stored to the change of it
 }
 
 // ErrUnguarded is why New refuses an address that other machines reach without a token.
@@ -80,6 +80,7 @@ func New(cfg Config) (*Server, error) {
 	if s.hub == nil {
 		s.hub = NewHub(cfg.Store, HubOptions{})
 	}
+	s.editing = &s.hub.editing
 	s.summaries = NewSummaries(cfg.Store, cfg.Log)
 	s.board = newBoard(cfg.Store, func() time.Time { return s.now() }, s.hub.unreadable)
 	s.catalogues.wait = cataloguePause
