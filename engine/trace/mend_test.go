@@ -79,6 +79,11 @@ var openComments = table(
 	example{"line comment at the end", "[" + opA + "," + opB + "," + opC + "] // end", clean + "comment=1; cut at=-"},
 	example{"block comment around an event", document(opA, "/* "+opB+", */ "+opB, opC), clean + "comment=1"},
 	example{"block comment longer than comments are", document(opA, "/*"+strings.Repeat("-", lookahead)+"*/ "+opB, opC), "slices=3; skipped=0; cut at=-"},
+	example{"block comment nearly as long as comments are", document(opA, "/*"+strings.Repeat("-", lookahead-4)+"*/ "+opB, opC), clean + "comment=1; junk_between_events=-"},
+	example{"events in a comment of some KB", document(opA, "/*"+strings.Repeat(opB+",", 100)+"*/ "+opB, opC), clean + "comment=1"},
+	example{"block comment behind one that never ends", document(opA, "/*"+strings.Repeat("-", lookahead)+opB, "/* b */"+opC), "slices=3; skipped=0; comment=1; junk_between_events=1; cut at=-"},
+	example{"line comment behind a block comment without an end", "[" + opA + ", // a\n" + opB + ", /* b" + opC + " // c\n]", "slices=3; comment=2; junk_between_events=1; cut at=-"},
+	example{"ends that overlap beginnings", document(opA, "/*/ "+opB+" /*/"+opB, "//*/\n"+opC), clean + "comment=2; cut at=-"},
 	example{"comment that never ends in the header", `{"schemaVersion": 1, /* here ` + document(opA, opB, opC)[1:], clean + "header_damaged=1; cut at=-"},
 )
 
@@ -139,6 +144,34 @@ func TestEventsTakenIn(t *testing.T) {
 		if got := chunked([]byte(c.in), Options{}, sizes(997)); got != want {
 			a, b := around(got, want)
 			t.Errorf("%s in chunks:\n got …%s\nwant …%s", c.name, a, b)
+		}
+	}
+}
+
+// Where no end of a comment was found none is looked for again, for either kind: 64 KiB each took seconds for 2 MB of them.
+func TestCommentsNeverClosed(t *testing.T) {
+	const n = 40_000
+	in := "[" + strings.Repeat(`{"ph":"X","ts":1,"dur":1},/*`, n) + strings.Repeat(`{"ph":"X","ts":1,"dur":1},//`, n) + "]"
+	want := wholeOf([]byte(in), Options{})
+	if got := chunked([]byte(in), Options{}, sizes(997)); got != want {
+		a, b := around(got, want)
+		t.Errorf("in chunks:\n got …%s\nwant …%s", a, b)
+	}
+	p, err := Read(strings.NewReader(in), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := Analyze(p, AnalyzeOptions{}).Health; h.Slices != 2*n {
+		t.Errorf("%d slices, want %d", h.Slices, 2*n)
+	}
+	// The reader keeps how far it looked: to the end, but for what may begin an end.
+	r := NewReader(Options{})
+	if _, err := r.Write([]byte(in)); err != nil {
+		t.Fatal(err)
+	}
+	for i, far := range r.noEnd {
+		if far < int64(len(in))/3 {
+			t.Errorf("kind %d: it is known up to byte %d only", i, far)
 		}
 	}
 }

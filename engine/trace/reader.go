@@ -61,6 +61,9 @@ type Reader struct {
 	skip       skipper
 	inBlock    bool  // in stateComment: the comment ends with */
 	back       state // in stateSkip and stateComment: where to go on
+	// noEnd is up to where no end of a comment stands, of those that end with the line and with */. It is not looked
+	// for again there: a hostile file may open a comment behind each event, and 100 MB of that took minutes.
+	noEnd [2]int64
 
 	layouts     []*layout // the one that fitted last goes first
 	learned     int

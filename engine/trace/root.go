@@ -84,17 +84,19 @@ func (r *Reader) skipBlank() (int, status) {
 // within a line's reasonable length is none: the events behind it would be lost.
 func (r *Reader) skipComment() status {
 	b, i, w := r.buf, r.r, r.w
-	end, n := []byte("\n"), 1
+	end, noEnd := []byte("\n"), &r.noEnd[0]
 	if r.inBlock {
-		end, n = []byte("*/"), 2
+		end, noEnd = []byte("*/"), &r.noEnd[1]
 	}
-	k := bytes.Index(b[i+2:min(w, i+lookahead)], end)
-	switch {
-	case k >= 0:
+	limit := min(w, i+lookahead)
+	from := min(max(i+2, int(*noEnd-r.base)), limit)
+	if k := bytes.Index(b[from:limit], end); k >= 0 {
 		r.sh.note(issComment, r.base+int64(i))
-		r.r, r.state = i+2+k+n, r.back
+		r.r, r.state = from+k+len(end), r.back
 		return stOK
-	case w-i < lookahead && !r.eof:
+	}
+	*noEnd = r.base + int64(max(from, limit+1-len(end)))
+	if w-i < lookahead && !r.eof {
 		return stMore
 	}
 	switch r.state = r.back; r.state {
