@@ -33,7 +33,11 @@ const (
 	typeEmpty      = 0x40
 )
 
-var errShort = errors.New("the module ends early")
+var (
+	errShort = errors.New("the module ends early")
+	// errUnknown is of code that may be sound, and is not known here.
+	errUnknown = errors.New("an instruction that is not known")
+)
 
 // input reads the binary format's numbers. The first error sticks.
 type input struct {
@@ -154,7 +158,7 @@ func decodeSeq(in *input, labels []*label) (seq []instr, end byte) {
 		case opBlock, opLoop, opIf:
 			x.typ = in.byte()
 			if x.typ < typeEmpty { // an index of a type: Go's compiler writes none
-				in.fail(errors.New("a block has parameters"))
+				in.fail(fmt.Errorf("%w: a block with parameters", errUnknown))
 			}
 			x.self = &label{}
 			var by byte
@@ -209,10 +213,10 @@ func skipImmediate(in *input, op byte) {
 		case sub == 11: // memory.fill
 			in.take(1)
 		default:
-			in.fail(fmt.Errorf("an instruction that is not known: fc %d", sub))
+			in.fail(fmt.Errorf("%w: fc %d", errUnknown, sub))
 		}
 	case op == opUnreachable, op == 0x01, op == opReturn, op == 0x1a, op == 0x1b, op >= 0x45 && op <= 0xc4:
 	default:
-		in.fail(fmt.Errorf("an instruction that is not known: %02x", op))
+		in.fail(fmt.Errorf("%w: %02x", errUnknown, op))
 	}
 }

@@ -15,7 +15,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -34,12 +33,13 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	prefixes := args[2:]
-	out, st, err := rewrite(in, func(name string) bool {
-		return len(prefixes) == 0 || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
-	})
+	h := hot{args[2:], make([]bool, len(args)-2)}
+	out, st, err := rewrite(in, h.has)
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	if idle := h.idle(); len(idle) > 0 {
+		return fmt.Errorf("%s: no function's name begins with %s: it is gone or was inlined; take it out, or correct it", args[0], strings.Join(idle, ", "))
 	}
 	fmt.Printf("  %d of %d chosen functions structured, %d of them kept for resuming; %d of another shape, %d with entangled loops\n",
 		st.done, st.chosen, st.kept, st.other, st.entangled)
@@ -47,4 +47,30 @@ func run(args []string) error {
 		fmt.Fprintln(os.Stderr, "  structure: no function has the shape that is known here, so the module stays slow; does another Go compiler write another one?")
 	}
 	return os.WriteFile(args[1], out, 0o666)
+}
+
+// hot chooses functions by the beginnings of their names, all of them without any, and keeps in mind which were of use.
+type hot struct {
+	prefixes []string
+	used     []bool
+}
+
+func (h *hot) has(name string) bool {
+	found := len(h.prefixes) == 0
+	for i, p := range h.prefixes {
+		if strings.HasPrefix(name, p) {
+			h.used[i], found = true, true
+		}
+	}
+	return found
+}
+
+// idle lists the prefixes that no name begins with.
+func (h *hot) idle() (list []string) {
+	for i, used := range h.used {
+		if !used {
+			list = append(list, h.prefixes[i])
+		}
+	}
+	return list
 }

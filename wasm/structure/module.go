@@ -7,7 +7,7 @@ import (
 	"regexp"
 )
 
-// stats say what became of the functions that were chosen.
+// stats say what became of the functions that were chosen; other have another shape, or instructions that are not known.
 type stats struct{ chosen, done, kept, other, entangled int }
 
 const (
@@ -98,6 +98,10 @@ func (m *module) readNames(in *input) {
 	}
 }
 
+// doneSection is a custom section of what is written: how many functions were chosen, and the numbers of those that were
+// structured. The names are gone from there.
+const doneSection = "structured"
+
 // rewrite structures the functions of a module that are chosen by name.
 func rewrite(b []byte, chosen func(name string) bool) ([]byte, stats, error) {
 	var st stats
@@ -108,6 +112,7 @@ func rewrite(b []byte, chosen func(name string) bool) ([]byte, stats, error) {
 	if len(m.names) == 0 {
 		return nil, st, errors.New("it has no name section: build it without -ldflags=-s")
 	}
+	var done []byte
 	for i := range len(m.bodies) {
 		name := m.names[m.imports+uint32(i)]
 		if !chosen(name) {
@@ -119,6 +124,10 @@ func rewrite(b []byte, chosen func(name string) bool) ([]byte, stats, error) {
 		skipLocals(in)
 		locals := body[:in.i]
 		code, root, err := decodeBody(in)
+		if errors.Is(err, errUnknown) {
+			st.other++
+			continue
+		}
 		if err != nil {
 			return nil, st, fmt.Errorf("%s: %w", name, err)
 		}
@@ -135,6 +144,7 @@ func rewrite(b []byte, chosen func(name string) bool) ([]byte, stats, error) {
 			continue
 		}
 		st.done++
+		done = appendU32(done, uint32(i))
 		out := bytes.Clone(locals)
 		if f.exit != nil { // it calls, so it may be resumed
 			st.kept++
@@ -149,6 +159,9 @@ func rewrite(b []byte, chosen func(name string) bool) ([]byte, stats, error) {
 	if st.chosen == 0 {
 		return nil, st, errors.New("none of its functions has such a name: correct the prefixes")
 	}
+	data := append(appendU32(nil, uint32(len(doneSection))), doneSection...)
+	data = appendU32(appendU32(data, uint32(st.chosen)), uint32(st.done))
+	m.sections = append(m.sections, section{secCustom, append(data, done...)})
 	return m.write(), st, nil
 }
 
