@@ -60,7 +60,7 @@ func beCollector(mode string) error {
 	switch mode {
 	case "faults": // until it is killed
 		link.faults = true
-		go fullDisk(os.Getenv("CHILD_DB"))
+		go link.fullDisk(os.Getenv("CHILD_DB"))
 	case "calm": // as in earnest, until it is interrupted
 		pace = hurry{}
 	case "drain": // until nothing comes any more
@@ -127,6 +127,7 @@ type faulty struct {
 	faults bool
 	last   atomic.Int64 // when a batch was stored last, ns
 	rows   atomic.Int64 // stored
+	ended  atomic.Int64 // batches whose fate is known
 	busy   atomic.Int64 // batches under way: a disk under load may take seconds for one
 	tally  string       // a file with a line for each time that the disk was full
 }
@@ -142,7 +143,7 @@ func (f *faulty) full(err error) {
 	if f.tally == "" || !isFull {
 		return
 	}
-	for range 20 {
+	for range 100 {
 		file, err := os.OpenFile(f.tally, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
 			return
@@ -163,7 +164,9 @@ func (f *faulty) Deliver(ctx context.Context, collector string, b *store.Batch) 
 	if f.faults && rand.IntN(10) == 0 {
 		return errFault
 	}
-	if err := f.Link.Deliver(ctx, collector, b); err != nil {
+	err := f.Link.Deliver(ctx, collector, b)
+	f.ended.Add(1)
+	if err != nil {
 		f.full(err)
 		return err
 	}
@@ -175,8 +178,9 @@ func (f *faulty) Deliver(ctx context.Context, collector string, b *store.Batch) 
 	return nil
 }
 
-// fullDisk now and then lets no file grow any more for a while, as a full disk does.
-func fullDisk(db string) {
+// fullDisk now and then lets no file grow any more for a while, as a full disk does: until a batch has met it, unless none
+// comes.
+func (f *faulty) fullDisk(db string) {
 	signal.Ignore(syscall.SIGXFSZ)
 	var was syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was) != nil {
@@ -191,9 +195,14 @@ func fullDisk(db string) {
 			size = largest(filepath.Join(filepath.Dir(os.Getenv("CHILD_LOGS")), "spool"))
 		}
 		full := was
-		full.Cur = uint64(rand.Int64N(size + 1))
+		if full.Cur = 0; rand.IntN(2) == 0 { // files that are written from their start again grow only later
+			full.Cur = uint64(rand.Int64N(size + 1))
+		}
+		ended := f.ended.Load()
 		_ = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full) // without it the test is only milder
-		time.Sleep(time.Duration(rand.IntN(40)) * time.Millisecond)
+		for wait := 0; f.ended.Load() < ended+2 && wait < 50; wait++ {
+			time.Sleep(4 * time.Millisecond)
+		}
 		_ = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was)
 	}
 }

@@ -103,6 +103,7 @@ func TestTortureServer(t *testing.T) {
 		time.Sleep(time.Duration(20+w.random.IntN(300)) * time.Millisecond)
 		s.front.away.Store(i%3 == 2 && w.random.IntN(2) == 0)
 		time.Sleep(time.Duration(w.random.IntN(150)) * time.Millisecond)
+		w.patience(i - n)
 		w.kill(c)
 		switch {
 		case long && i == n/2:

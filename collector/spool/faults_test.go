@@ -162,6 +162,37 @@ func TestFailuresOfTheDisk(t *testing.T) {
 	}
 }
 
+// A disk that was full when the server took the last batch: the next is taken as soon as there is room, and a restart
+// before that knows where the sources stand.
+func TestAFullDiskWithNothingWaiting(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		fs := &faults{}
+		dir := t.TempDir()
+		s := mustOpen(t, dir, Options{Files: fs})
+		mustAppend(t, s, batch(1, 3))
+		fs.set("write", syscall.ENOSPC)
+		if err := s.Append(batch(2, 3)); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+		s.Ack(1)
+		if err := s.Append(batch(2, 3)); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+		fs.set("", nil)
+		if restart {
+			s = reopen(t, s, dir, Options{Files: fs})
+			if w, known := s.Welcome(); !known || w.Seq != 1 || w.Positions[0].Value != "1" {
+				t.Errorf("%+v, known %v; want batch 1's", w, known)
+			}
+			s.Ack(1) // the server says again that it has it
+		}
+		mustAppend(t, s, batch(2, 5))
+		s = reopen(t, s, dir, Options{Files: fs})
+		s.Ack(1)
+		wantBatches(t, s, batch(2, 5))
+	}
+}
+
 // A disk that can't be read is no damaged batch: nothing is given up.
 func TestReadErrorsKeepTheBatch(t *testing.T) {
 	fs := &faults{}

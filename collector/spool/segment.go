@@ -96,10 +96,16 @@ func (s *Spool) rotate() error {
 }
 
 // sweep removes the segments that hold nothing the server lacks. Failing to is
-// no harm: they are found again, and the server knows their numbers.
+// no harm: they are found again, and the server knows their numbers. The newest
+// stays even when nothing is appended to it any more, since a full disk let no
+// other begin: it says where the sources stand.
 func (s *Spool) sweep() {
+	if len(s.segments) == 0 {
+		return
+	}
+	newest := s.segments[len(s.segments)-1]
 	s.segments = slices.DeleteFunc(s.segments, func(seg *segment) bool {
-		if seg == s.active || seg.pending > 0 {
+		if seg == newest || seg == s.active || seg.pending > 0 {
 			return false
 		}
 		s.discard(seg)

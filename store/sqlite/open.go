@@ -256,10 +256,13 @@ func (s *Store) write(ctx context.Context, f func(tx *sql.Tx) error) error {
 		return explain(err)
 	}
 	defer tx.Rollback() // does nothing after Commit
-	if err := f(tx); err != nil {
-		return explain(err)
+	if err = f(tx); err == nil {
+		err = tx.Commit()
 	}
-	if err := tx.Commit(); err != nil {
+	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+		err = ctx.Err() // the caller went away, and database/sql ended the transaction
+	}
+	if err != nil {
 		return explain(err)
 	}
 	if logSize(s.path) > s.foldAt.Load() {
