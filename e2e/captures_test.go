@@ -84,7 +84,7 @@ func TestCaptureFromThePage(t *testing.T) {
 	// Cancelling one that the collector works on.
 	p.click("input[name=engine][value=rank0]")
 	p.click("#capture-form button[type=submit]")
-	p.until(`location.search.includes("started=")`)
+	p.until(`document.querySelector("#started") !== null`)
 	x = *c.commands()[0].Capture
 	c.update(x, store.Asked, nil)
 	p.until(`document.querySelector(".capture-state.asked") !== null`)
@@ -118,7 +118,7 @@ func TestIdleEnginesAreWarnedOf(t *testing.T) {
 	}
 	p.click("input[name=force]")
 	p.click("#capture-form button[type=submit]")
-	p.until(`location.search.includes("started=")`)
+	p.until(`document.querySelector("#started") !== null`)
 	if got := p.text("#record"); !strings.Contains(got, "queued") || !strings.Contains(got, "no running sequence") {
 		t.Errorf("after insisting: %q", got)
 	}

@@ -37,7 +37,7 @@ func fullServer(t *testing.T) (srv *server, a, b string) {
 	a, b = keepByAPI(t, srv, smallTrace(t).path, "a.json"), keepByAPI(t, srv, slowTrace(t).path, "b.json")
 	p := open(t, srv, "/captures?deployment=old")
 	p.click("#capture-form button[type=submit]")
-	p.until(`location.search.includes("started=")`)
+	p.until(`document.querySelector("#started") !== null`)
 	for _, command := range c.commands() {
 		x := *command.Capture
 		c.update(x, store.Asked, nil)
