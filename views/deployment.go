@@ -227,6 +227,15 @@ func (p Page) sentence(clauses []Reason) string {
 	return p.reasons(clauses) + p.t("common.stop")
 }
 
+// clause is one part of a sentence with the sign that ends it.
+func (p Page) clause(clauses []Reason, i int) string {
+	end := p.t("common.stop")
+	if i < len(clauses)-1 {
+		end = strings.TrimSpace(p.t("common.semicolon"))
+	}
+	return p.says(clauses[i]) + end
+}
+
 // engines names the engines of an event.
 func (e EventRow) engines(p Page) string {
 	names := make([]string, len(e.Engines))

@@ -25,6 +25,7 @@ type Reason struct {
 	First *Reason  // goes before the arguments
 	Inner *Reason
 	Words ledger.Words // the whole sentence, instead of Key
+	About string       // the key of the metric whose definition is behind the sentence, if any
 }
 
 // says prints a reason in the page's language.

@@ -201,31 +201,33 @@ func verdict(d *deploymentState, now time.Time) []views.Reason {
 		}
 	}
 	var out []views.Reason
-	say := func(key string, args ...string) { out = append(out, views.Reason{Key: key, Args: args}) }
+	say := func(metric, key string, args ...string) {
+		out = append(out, views.Reason{Key: key, Args: args, About: metric})
+	}
 	for _, g := range [...]struct{ metric, key string }{
 		{"completion_TPS", "verdict.generates"}, {"completion_done_TPS", "verdict.generates_done"}, {"gen_throughput", "verdict.generates_logged"},
 	} {
 		if v, ok := text[g.metric]; ok && len(out) == 0 {
-			say(g.key, strconv.Itoa(reporting), count, v)
+			say(g.metric, g.key, strconv.Itoa(reporting), count, v)
 		}
 	}
 	if len(out) == 0 {
-		say("verdict.quiet", strconv.Itoa(reporting), count)
+		say("", "verdict.quiet", strconv.Itoa(reporting), count)
 	}
 	for _, c := range [...]struct{ metric, key string }{
 		{"prompt_TPS", "verdict.prompts"}, {"KV_cache_usage", "verdict.kv"}, {"avg_nextn_accept_rate", "verdict.acceptance"},
 		{"MFU", "verdict.mfu"}, {"TTFT_max", "verdict.ttft"},
 	} {
 		if v, ok := text[c.metric]; ok {
-			say(c.key, v)
+			say(c.metric, c.key, v)
 		}
 		if c.metric == "prompt_TPS" {
 			running, hasRunning := text["running"]
 			pending, hasPending := text["pending"]
 			if hasRunning && hasPending {
-				say("verdict.load", running, pending)
+				say("running", "verdict.load", running, pending)
 			} else if hasRunning {
-				say("verdict.running", running)
+				say("running", "verdict.running", running)
 			}
 		}
 	}

@@ -179,4 +179,7 @@ func TestVerdictNamesWhatStandsIn(t *testing.T) {
 	if got := text(html); !strings.Contains(got, "1 of 1 engine reports 40.0 generated tokens/s, counted when a request ends") {
 		t.Errorf("verdict: %.300s", got)
 	}
+	if !strings.Contains(html, `<a href="#m-completion_done_TPS">1 of 1 engine reports`) {
+		t.Error("the figure does not lead to its definition")
+	}
 }
