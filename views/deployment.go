@@ -227,13 +227,12 @@ func (p Page) sentence(clauses []Reason) string {
 	return p.reasons(clauses) + p.t("common.stop")
 }
 
-// clause is one part of a sentence with the sign that ends it.
+// clause is one part of a sentence with what follows it, inside its element: templ sets no space between elements.
 func (p Page) clause(clauses []Reason, i int) string {
-	end := p.t("common.stop")
-	if i < len(clauses)-1 {
-		end = strings.TrimSpace(p.t("common.semicolon"))
+	if i == len(clauses)-1 {
+		return p.says(clauses[i]) + p.t("common.stop")
 	}
-	return p.says(clauses[i]) + end
+	return p.says(clauses[i]) + p.t("common.semicolon")
 }
 
 // engines names the engines of an event.
